@@ -123,6 +123,8 @@ class Docks(WorkspacePage):
         self.panels[panel.TITLE] = panel
         page = self.workspaces[workspace] if workspace else self
         page.place(panel, place)
+        if not workspace:
+            panel.note_workspace(self.current.name)
         if panel.TITLE == "Timeline":
             panel.height_changed.connect(self.timeline_height.fit)
         panel.closed.connect(self.close_drawers)
@@ -160,6 +162,9 @@ class Docks(WorkspacePage):
             self.restore_all()
             self._give_room(name in PAGES)
             self._stack.setCurrentWidget(self.workspaces[name])
+            for title, panel in self.panels.items():
+                if not self._home[title]:
+                    panel.note_workspace(name)
             self.timeline_height.fit()
         self.changed.emit(PAGES.get(name, name))
         self._lay_out(self.current)

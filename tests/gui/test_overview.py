@@ -95,3 +95,13 @@ def test_hits_are_on_the_map_also_in_folded_json(reader: TextReader, qtbot: QtBo
 def test_a_short_text_has_no_map(reader: TextReader, qtbot: QtBot) -> None:
     reader.text.show_sections((Section("short", "a\nb"),))
     qtbot.waitUntil(lambda: not reader.overview.isVisible())
+
+
+def test_visible_part_when_dragged_scrolls_the_text(reader: TextReader) -> None:
+    places = [(top, bottom) for top, bottom, _ in reader.overview.places]
+    assert not any(top - 5 <= 15 <= bottom + 5 for top, bottom in places)
+    QTest.mousePress(reader.overview, Qt.MouseButton.LeftButton, pos=QPoint(12, 15))
+    QTest.mouseMove(reader.overview, QPoint(12, 15 + reader.overview.height() // 2))
+    QTest.mouseRelease(reader.overview, Qt.MouseButton.LeftButton, pos=QPoint(12, 300))
+    lines = reader.text.document().lineCount()
+    assert first_line(reader) == pytest.approx(lines / 2, abs=0.03 * lines)

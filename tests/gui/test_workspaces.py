@@ -14,6 +14,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.panels.glance.panel import CARDS, NO_SESSION, READING, GlancePanel
 from inspector.gui.panels.lists.search import SearchPanel
 from inspector.gui.panels.message.view import MessageView
+from inspector.gui.panels.timeline.gauge import Gauge
 from inspector.gui.window import MainWindow
 from inspector.gui.workspace import WORKSPACES
 from inspector.resources import resource
@@ -393,3 +394,19 @@ def test_rows_are_as_high_as_their_letters(opened: MainWindow, qtbot: QtBot) -> 
     finally:
         opened.theme.zoom(0)
     assert [one.verticalHeader().defaultSectionSize() for one in tables] == before
+
+
+def test_gauge_in_cost_after_a_tier_was_previewed_shows_no_preview(
+    opened: MainWindow, qtbot: QtBot
+) -> None:
+    gauge = opened.docks.panel("Pressure")
+    assert isinstance(gauge, Gauge)
+    opened.docks.choose("Compact")
+    qtbot.waitUntil(
+        lambda: gauge.tank.reading is not None and gauge.tank.reading.preview is not None
+    )
+    opened.docks.choose("Cost")
+    assert gauge.tank.reading is not None
+    assert gauge.tank.reading.preview is None
+    opened.docks.choose("Compact")
+    assert gauge.tank.reading.preview is not None

@@ -10,9 +10,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from PySide6.QtCore import QLocale
-from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
+from PySide6.QtGui import QFont, QFontDatabase, QFontMetrics, QGuiApplication
 
 from inspector.core.errors import InspectorError
+from inspector.gui.look.tokens import ROW_LINES
 from inspector.resources import resource
 
 UI = "Inter"
@@ -80,6 +81,11 @@ def mono_font(points: float | None = None) -> QFont:
     font.setStyleHint(QFont.StyleHint.Monospace)
     font.setFixedPitch(True)
     return font
+
+
+def row_height(metrics: QFontMetrics, lines: float = ROW_LINES) -> int:
+    """Return the height in pixels of a row of a table or list; `lines`: in heights of its letters."""
+    return int(metrics.height() * lines)
 
 
 def _font(families: list[str], points: float) -> QFont:

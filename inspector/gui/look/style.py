@@ -106,6 +106,7 @@ QTableView, QListView, QTreeView {{
   background: {c.window}; border: 0; gridline-color: {c.line}; alternate-background-color: {c.window};
   selection-background-color: {c.selected}; selection-color: {c.text};
 }}
+QTableView::item {{ border-bottom: 1px solid {c.line}; }}
 QTableView::item:selected, QListView::item:selected, QTreeView::item:selected {{
   background: {c.selected}; color: {c.text};
 }}

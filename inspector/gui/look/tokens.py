@@ -39,9 +39,7 @@ CELL_INSET: Final = 6
 # -- rows --------------------------------------------------------------------------------------------------------------
 
 ROW_LINES: Final = 1.6
-"""Row height of a table, as a multiple of the letter height."""
-PAINTED_ROW: Final = 8
-"""Pixels added to the letter height for a row of a painted list."""
+"""Row height of every table and list, as a multiple of the letter height."""
 PAINTED_HEAD: Final = 6
 """Pixels added to the letter height for the column heads of a painted list."""
 

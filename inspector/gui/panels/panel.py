@@ -99,6 +99,9 @@ class Panel(Guarded, QWidget):
     def seek(self, kind: str, by: int) -> None:
         """Go to the next (1) or previous (-1) row of a kind. Does nothing by default."""
 
+    def note_workspace(self, name: str) -> None:
+        """Adapt to the workspace that is now shown. Only called if the panel is in all workspaces."""
+
     def step(self, rows: int) -> None:
         """Go down by a number of rows (negative: up). Does nothing by default."""
 

@@ -1,4 +1,4 @@
-"""The overview of a long text: a narrow strip beside it that marks headings, code, errors and hits, to jump to them.
+"""The overview of a long text: its scroll bar, which also marks headings, code, errors and hits, to jump to them.
 
 Kinds differ in column and shape as well as in colour.
 """
@@ -10,8 +10,16 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QFocusEvent, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QToolTip, QWidget
+from PySide6.QtGui import (
+    QFocusEvent,
+    QHelpEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from inspector.core.words import plural
 from inspector.gui.guard import Guarded
@@ -19,6 +27,7 @@ from inspector.gui.look.build import delayed
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import CHOICE_RADIUS
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.pieces import PlacedPiece
 from inspector.gui.widgets.text import PlainText
@@ -26,13 +35,15 @@ from inspector.gui.widgets.text import PlainText
 LandmarkKind: TypeAlias = Literal["heading", "code", "error", "hit"]
 WIDTH = 16
 """Width of the strip in pixels."""
+_LEAST_THUMB = 20
+"""Least height in pixels of the stretch that stands for the visible text."""
 NEAR = 5
 """Pixels around a mark within which a click jumps to the mark and not to the line."""
 MOST_ERRORS = 1_000
 _COLUMNS: dict[LandmarkKind, tuple[int, int]] = {
-    "code": (1, 3),
-    "heading": (1, 14),
-    "hit": (5, 5),
+    "code": (2, 3),
+    "heading": (2, 7),
+    "hit": (5, 6),
     "error": (11, 4),
 }
 """Left edge and width in pixels, in the order of painting."""
@@ -55,7 +66,7 @@ class Landmark:
 
 
 class Overview(Guarded, QWidget):
-    """The strip beside one PlainText. It is visible while the text needs scrolling."""
+    """The strip beside one PlainText, in place of its scroll bar. It is visible while the text needs scrolling."""
 
     def __init__(self, theme: Theme, text: PlainText) -> None:
         super().__init__()
@@ -68,7 +79,10 @@ class Overview(Guarded, QWidget):
         self._current = -1
         self.places: list[tuple[float, float, Landmark]] = []
         """Top and bottom of each mark in pixels, in the order of the text."""
+        self._grip: float | None = None
+        """Pixels between the upper edge of the visible part and the mouse that drags it; None if it is not dragged."""
         self._soon = delayed(self, milliseconds=60, call=self._place_marks)
+        text.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         text.filled.connect(self._find_landmarks)
         for changed in (text.rearranged, text.verticalScrollBar().rangeChanged):
             changed.connect(self._soon.start)
@@ -147,7 +161,7 @@ class Overview(Guarded, QWidget):
                 self.places.append((*place, mark))
                 last_places[mark.kind] = place
         self.setAccessibleDescription(_count_words(landmarks))
-        self.setVisible(bool(self.places) and self._text.verticalScrollBar().maximum() > 0)
+        self.setVisible(self._text.verticalScrollBar().maximum() > 0)
         self.update()
 
     def _place_of(self, mark: Landmark) -> tuple[float, float]:
@@ -167,7 +181,11 @@ class Overview(Guarded, QWidget):
         c = self._theme.colours
         colours = {"code": c.missing, "heading": c.quiet, "hit": c.accent, "error": c.high}
         with QPainter(self) as painter:
-            painter.fillRect(self._visible_part(), ink(c.hover))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(ink(c.hover if self._grip is None else c.selected))
+            painter.drawRoundedRect(self._visible_part(), CHOICE_RADIUS, CHOICE_RADIUS)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             for kind, (left, width) in _COLUMNS.items():
                 colour = ink(colours[kind])
                 for top, bottom, mark in self.places:
@@ -178,9 +196,12 @@ class Overview(Guarded, QWidget):
                 painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _visible_part(self) -> QRectF:
+        """Return the rectangle that stands for the visible part of the text."""
         bar = self._text.verticalScrollBar()
-        per_line = self.height() / max(1, self._text.document().lineCount())
-        return QRectF(0, bar.value() * per_line, WIDTH, bar.pageStep() * per_line)
+        per_line = self.height() / max(1, bar.maximum() + bar.pageStep())
+        height = max(_LEAST_THUMB, bar.pageStep() * per_line)
+        top = min(bar.value() * per_line, self.height() - height)
+        return QRectF(0, top, WIDTH, height)
 
     # -- jumping -------------------------------------------------------------------------------------------------------
 
@@ -202,16 +223,34 @@ class Overview(Guarded, QWidget):
         )
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        """Jump to the mark under the mouse, or to the line there if there is no mark."""
+        """Jump to the mark under the mouse. If there is none, drag the visible part, or jump to the line."""
         y = event.position().y()
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        mark = self._mark_at(y)
+        mark, visible = self._mark_at(y), self._visible_part()
         if mark is not None:
             self._jump_to(mark)
+        elif visible.top() <= y <= visible.bottom():
+            self._grip = y - visible.top()
         else:
             share = y / max(1, self.height())
             self._text.go_to_line(round(share * self._text.document().lineCount()))
+        self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Scroll the text while the visible part is dragged."""
+        if self._grip is not None:
+            bar = self._text.verticalScrollBar()
+            share = (event.position().y() - self._grip) / max(1, self.height())
+            bar.setValue(round(share * (bar.maximum() + bar.pageStep())))
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self._grip = None
+        self.update()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll the text."""
+        QApplication.sendEvent(self._text.verticalScrollBar(), event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Jump to the previous or next mark on Up and Down, to the ends on Home and End; Enter focuses the text."""

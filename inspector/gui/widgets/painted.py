@@ -41,8 +41,9 @@ from PySide6.QtWidgets import (
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink
+from inspector.gui.look.fonts import row_height
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.tokens import PAINTED_HEAD, PAINTED_ROW
+from inspector.gui.look.tokens import PAINTED_HEAD
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.table import TOP, Index, WholeRows
 from inspector.workbench.message_rows import MessageRow, RowRole
@@ -99,7 +100,7 @@ class PaintedRow(Guarded, QStyledItemDelegate):
 
     def height(self, metrics: QFontMetrics) -> int:
         """Return the height of a row in pixels for a font."""
-        return metrics.height() + PAINTED_ROW
+        return row_height(metrics)
 
     def key(self, row: Any) -> tuple[object, ...]:
         """Return all values that determine the look of a row."""

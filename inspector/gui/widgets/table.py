@@ -34,6 +34,7 @@ from PySide6.QtWidgets import (
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import delayed
+from inspector.gui.look.fonts import row_height
 from inspector.gui.look.labels import tip
 from inspector.gui.look.tokens import CELL_INSET, INSET, ROW_LINES
 from inspector.gui.look.visible import line
@@ -203,7 +204,7 @@ class FittedTable(WholeRows, Generic[T]):
     """Height of a row in lines of text."""
 
     def __init__(self, name: str, model: TableModel[T]) -> None:
-        super().__init__(name, model, lambda metrics: int(metrics.height() * self.LINES))
+        super().__init__(name, model, lambda metrics: row_height(metrics, self.LINES))
         self._model = model
         self.horizontalHeader().setHighlightSections(False)
         self.doubleClicked.connect(lambda index: self._open(index.row()))

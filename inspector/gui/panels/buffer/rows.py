@@ -16,7 +16,6 @@ from inspector.core.tokens.estimators import Estimator, count
 from inspector.core.tokens.prediction import UNSCALED
 from inspector.gui.look.colours import Colours, fate_colour, ink, role_colour
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import PAINTED_ROW
 from inspector.gui.look.visible import visible
 from inspector.gui.widgets.chart import paint_rounded
 from inspector.gui.widgets.painted import (
@@ -250,7 +249,7 @@ class BufferDelegate(PaintedRow):
         room = subject.adjusted(0, 0, right - subject.right(), 0)
         if self.has_two_lines:
             below = QRect(subject.left(), 0, columns.tokens.right() - subject.left(), rect.height())
-            below.setTop(top.bottom() - PAINTED_ROW // 2)
+            below.setTop(top.bottom() - (top.height() - metrics.height()) // 2)
             paint_subject_above(
                 painter, above=room, below=below, row=row.row, colour=c.text, quiet=c.quiet
             )

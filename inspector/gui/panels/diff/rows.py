@@ -177,9 +177,6 @@ class DiffDelegate(PaintedRow):
             self.tool = room
             self.forget()
 
-    def height(self, metrics: QFontMetrics) -> int:
-        return metrics.height() + 5
-
     def paint_row(
         self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, c: Colours
     ) -> None:

@@ -1,6 +1,7 @@
 """The pressure gauge: the number and its kind, the due tiers, the tank, the legend, and the policy's own count."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
@@ -31,6 +32,8 @@ FOLDED, FOLDED_FIGURES = 72, 8
 """The same two widths for the folded gauge."""
 _INSET, _FOLDED_INSET = 16, 4
 """Pixels at the sides of the whole and of the folded gauge."""
+PREVIEWED = ("Compact", "Live")
+"""Workspaces in which the gauge shows what the selected tier would leave, because the tier is selected there."""
 SOON = 150
 """Milliseconds after a move of the playhead until the due tiers are computed."""
 LINGER = 800
@@ -48,6 +51,7 @@ class Gauge(Panel):
         self.folded = False
         self._state = State()
         self._now: GaugeReading | None = None
+        self._has_previews = True
         self._caption = label("PRESSURE", role="caption")
         self._ratio = label("–", role="pressure")
         self._kind = label(role="badge")
@@ -88,8 +92,10 @@ class Gauge(Panel):
     # -- what is shown -------------------------------------------------------------------------------------------------
 
     def show_state(self, state: State) -> None:
-        now = self._now = reading(state)
-        self._state = state
+        now = reading(state)
+        if now is not None and not self._has_previews:
+            now = replace(now, preview=None)
+        self._now, self._state = now, state
         self.tank.show_reading(now)
         self.legend.show_reading(now)
         self.setAccessibleDescription(spoken_pressure(now))
@@ -102,6 +108,12 @@ class Gauge(Panel):
         else:  # the previous text stays for a moment, so that nothing jumps
             self._lingers.start()
             self._looks.start()
+
+    def note_workspace(self, name: str) -> None:
+        """Show the preview of a tier only in the workspaces that select one."""
+        if self._has_previews != (name in PREVIEWED):
+            self._has_previews = name in PREVIEWED
+            self.show_state(self._state)
 
     def _show_words(self, now: GaugeReading | None) -> None:
         if self.folded:

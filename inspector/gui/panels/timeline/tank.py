@@ -84,7 +84,7 @@ class Tank(Guarded, QWidget):
         super().__init__()
         self._theme, self._drag = theme, drag
         self.setMouseTracking(True)
-        self._reading: GaugeReading | None = None
+        self.reading: GaugeReading | None = None
         self._layers: tuple[Layer, ...] = ()
         self._folded = False
         self._rooms: list[tuple[QRectF, TankLabel]] = []
@@ -103,7 +103,7 @@ class Tank(Guarded, QWidget):
 
     def show_reading(self, reading: GaugeReading | None) -> None:
         """Show a reading; None: show an empty tank."""
-        self._reading = reading
+        self.reading = reading
         self._layers = layers(reading, self._theme.colours) if reading else ()
         if reading is not None:
             levels = (
@@ -121,7 +121,7 @@ class Tank(Guarded, QWidget):
         self.update()
 
     def restyle(self) -> None:
-        self.show_reading(self._reading)
+        self.show_reading(self.reading)
 
     def y_of(self, tokens: float) -> float:
         """Return the y coordinate of a number of tokens in pixels."""
@@ -140,7 +140,7 @@ class Tank(Guarded, QWidget):
     def _paint(self, painter: QPainter) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         body = self._body()
-        reading = self._reading
+        reading = self.reading
         shape = QPainterPath()
         shape.addRoundedRect(body, 3, 3)
         painter.fillPath(shape, ink(self._theme.colours.faint))
@@ -306,7 +306,7 @@ class Tank(Guarded, QWidget):
     # -- the mouse -----------------------------------------------------------------------------------------------------
 
     def _line_at(self, y: float) -> GaugeLine | None:
-        lines = self._reading.lines if self._reading else ()
+        lines = self.reading.lines if self.reading else ()
         near = [line for line in lines if self._distance(line.tokens, y) <= REACH]
         return min(near, key=lambda line: self._distance(line.tokens, y), default=None)
 
@@ -320,7 +320,7 @@ class Tank(Guarded, QWidget):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         y = event.position().y()
-        if self._drag.held is not None and self._reading is not None:
+        if self._drag.held is not None and self.reading is not None:
             body = self._body()
             self._drag.move((body.bottom() - y) / body.height() * self._full)
         is_line = self._drag.held is not None or self._line_at(y) is not None
@@ -336,7 +336,7 @@ class Tank(Guarded, QWidget):
             self._drag.give_back(line)
 
     def event(self, event: QEvent) -> bool:
-        if isinstance(event, QHelpEvent) and self._reading is not None:
+        if isinstance(event, QHelpEvent) and self.reading is not None:
             text = self.about_label(QPointF(event.pos())) or self.about(event.pos().y())
             QToolTip.showText(event.globalPos(), tip(text), self)
             return True
@@ -348,7 +348,7 @@ class Tank(Guarded, QWidget):
 
     def about(self, y: float) -> str:
         """Return the tooltip at a pixel row of the tank: of the nearest line or notch, or of the layer there."""
-        reading = self._reading
+        reading = self.reading
         if reading is None:
             return ""
         line, trigger = self._line_at(y), reading.trigger
