@@ -17,6 +17,8 @@ CONTROL_GAP: Final = 8
 """Distance between two controls of a group."""
 PAGE_HEAD: Final = (12, 7, 12, 7)
 """Left, top, right and bottom margins of the head of a page."""
+PAGE_INSETS: Final = (INSET, 7, CONTROL_GAP, 2)
+"""Left, top, right and bottom margins of a page whose title is part of its text."""
 LIST_HEAD: Final = (INSET, 4, CONTROL_GAP, 2)
 """Left, top, right and bottom margins of the line above a list."""
 BOX_INSETS: Final = (10, 8, 10, 8)

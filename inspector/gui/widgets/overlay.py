@@ -107,10 +107,12 @@ class Overlay(Guarded, QWidget):
         word = "end" if self._at is None else str(self._at)
         size = label_size(painter, word)
         top, far = area.bottom() - size.height() - above, size.width()
-        lefts = (x + 4, x + 9, *(x - far - away for away in range(4, 60, 5)))
-        corners = [QPointF(left, top - n * size.height()) for n in range(9) for left in lefts]
+        near, others = (x + 4, x - far - 4), (x + 9, *(x - far - away for away in range(9, 60, 5)))
+        ups = [top - n * size.height() for n in range(9)]
+        corners = [QPointF(left, up) for up in (top, area.top() + 1) for left in near]
+        corners += [QPointF(left, up) for up in ups for left in (*near, *others)]
         room = self.labels.place(size, corners) or QRectF(
-            corners[0 if x + far + 4 < area.right() else 2], size
+            corners[0 if x + far + 4 < area.right() else 1], size
         )
         self._paint_on_ground(painter, room, word, colour)
 

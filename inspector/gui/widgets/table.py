@@ -186,6 +186,13 @@ class WholeRows(Guarded, QTableView):
         """Set the height that the font needs for all rows."""
         self.verticalHeader().setDefaultSectionSize(self._height(self.fontMetrics()))
 
+    @property
+    def content_height(self) -> int:
+        """The height in pixels at which all rows are visible."""
+        header = self.horizontalHeader()
+        head = 0 if header.isHidden() else header.sizeHint().height()
+        return head + self.verticalHeader().length() + 2
+
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self.empty and not self.model().rowCount():

@@ -110,7 +110,7 @@ class CalibrationPanel(Panel):
         self._beside = holding(column(self.about, ..., margins=(0, 6, 12, 0)))
         table = row((self.table, 1), self._beside, gap=CONTROL_GAP)
         self.title = Elided("quiet")
-        name = label("Estimators against reported tokens", role="strong")
+        name = label("Estimators against reported tokens", role="heading")
         self._head = row(name, 12, (self.title, 1), margins=PAGE_HEAD)
         above = holding(
             column(self._head, (table, 1), self._foot, margins=(0, 0, 0, 4), gap=LINE_GAP)

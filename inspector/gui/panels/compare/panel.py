@@ -39,6 +39,7 @@ from inspector.gui.panels.compare.table import (
 from inspector.gui.panels.compare.trade_off import TradeOffChart
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.segments import Segments
+from inspector.gui.widgets.shared_height import SharedHeight
 from inspector.gui.widgets.small import Elided, ProgressBar
 from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
@@ -58,6 +59,8 @@ from inspector.workbench.pace import Pace, duration_words
 from inspector.workbench.state import State
 
 KEPT = 128
+MOST_TABLE = 0.6
+"""Share of the height that the table of policies gets at most."""
 TALL, WIDE = 400, 1_100
 """Height in pixels from which the table has the whole width, and width in pixels from which the facts needed again
 fit beside the curves."""
@@ -127,6 +130,7 @@ class ComparePanel(PlotPanel):
         self.trade_off, self.view = self._make_trade_off()
         self._below = splitter(self.trade_off, self.regrets)
         self._split = splitter(self.table, self._below)
+        self._sharing = SharedHeight(self._split, self.table, MOST_TABLE)
         self._stack = self._lay_out()
         self.setFocusProxy(self.table)
         self._connect_controls()
@@ -463,6 +467,7 @@ class ComparePanel(PlotPanel):
             self._split.setSizes([5_300, 4_700])
             self._below.setSizes([50, 50, 50])
             self._split.setProperty("sized", self.plot is not None)
+        self._sharing.fit_soon()
 
     def _fit_plots(self, has_room: bool) -> None:
         """Show both plots and the facts needed again if they fit, else only what the user switched to."""

@@ -158,8 +158,10 @@ class CostFigures:
 
     cost: ThreadCost
     rows: list[CostRow]
+    title: str
+    """What the thread cost, for the title of the page."""
     says: str
-    """Sentences that give the sums."""
+    """Sentences that give the other sums."""
     kinds: frozenset[str]
     """Kinds of tokens that were paid for."""
     edges: list[float]
@@ -177,9 +179,11 @@ def cost_figures(
     """Return the figures of a thread. O(requests of the session)."""
     bills = [bill or Bill() for bill in cost.bills]
     kinds = frozenset(kind for bill in bills for kind in BILL_KINDS if getattr(bill, kind))
-    words = ". ".join(cost_words(whole, cost)) + "."
+    title = _total_words(whole, cost)
+    says = "".join(f"{sentence}. " for sentence in cost_words(whole, cost)).strip()
     running = list(accumulate(float(bill.total) for bill in bills))
-    return CostFigures(cost, cost_rows(cost), words, kinds, *stack_bars(bills), running, advice)
+    edges, tops = stack_bars(bills)
+    return CostFigures(cost, cost_rows(cost), title, says, kinds, edges, tops, running, advice)
 
 
 def stack_bars(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
@@ -205,8 +209,15 @@ def _sum_kinds(bill: Bill) -> list[float]:
 
 
 def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
-    """Yield the sums of a thread, sentence by sentence, without full stops."""
-    yield _total_words(whole, cost)
+    """Yield the sums of a thread besides its total, sentence by sentence, without full stops."""
+    if cost.breaks:
+        yield _misses_words(cost)
+    yield from _payback_words(cost)
+    for run in cost.thrash:
+        yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
+    for what_if in whole.what_ifs:
+        if what_if.saved_usd > 0:
+            yield f"{what_if.name} would have saved {dollars(what_if.saved_usd)} in the session"
     by_model = [
         f"{model or 'unknown model'} {_subtotal_words(part)}"
         for model, part in whole.by_model.items()
@@ -216,14 +227,6 @@ def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
     if cost.estimated:
         yield f"About {dollars(cost.estimated)} more (estimated) for requests whose usage is not recorded"
     yield from _compared_words(cost)
-    if cost.breaks:
-        yield _misses_words(cost)
-    yield from _payback_words(cost)
-    for run in cost.thrash:
-        yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
-    for what_if in whole.what_ifs:
-        if what_if.saved_usd > 0:
-            yield f"{what_if.name} would have saved {dollars(what_if.saved_usd)} in the session"
 
 
 def _total_words(whole: SessionCost, cost: ThreadCost) -> str:

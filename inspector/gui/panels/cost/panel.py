@@ -15,12 +15,13 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, holding, pages, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import LINE_GAP, LIST_HEAD
+from inspector.gui.look.tokens import CHIP_GAP, LINE_GAP, PAGE_INSETS
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.cost.advice_list import AdviceList
 from inspector.gui.panels.cost.figures import CostFigures, CostRow, cost_figures
 from inspector.gui.panels.panel import PlotPanel
+from inspector.gui.widgets.shared_height import SharedHeight
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
 
@@ -30,6 +31,8 @@ _MORE_SHARE, _LEAST_LINES = 0.12, 1
 """Share of the panel's height that the text about a row may take, and its least number of lines."""
 _ADVICE_LINES = 34
 """Height of the panel in lines of text below which advice is hidden. The command `info` prints the advice, too."""
+MOST_TABLE = 0.5
+"""Share of the height that the table gets at most."""
 BESIDE = [330, 670]
 """Relative widths of the plot and the table when they are side by side."""
 NOTHING = "Open a transcript to see what it cost."
@@ -65,6 +68,7 @@ class CostPanel(PlotPanel):
         """The last session and its cost."""
         self.figures: CostFigures | None = None
         """The figures of the chosen thread; None until they are computed."""
+        self.title = label(role="heading", wrap=True)
         self.says = label(role="quiet", wrap=True)
         self.more = label(role="quiet", wrap=True)
         self.advice = AdviceList(self._follow)
@@ -74,12 +78,14 @@ class CostPanel(PlotPanel):
         self.table.opened.connect(self._open)
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._plot_box = column(gap=0)
-        side = column((self.table, 1), self.more, gap=LINE_GAP, margins=(0, 0, 0, 2))
+        side = column((self.table, 1), self.more, gap=LINE_GAP)
         self._plot_side = holding(self._plot_box)
         self._split = splitter(self._plot_side, holding(side))
         self._split.setSizes(BESIDE)
+        self._sharing = SharedHeight(self._split, self.table, MOST_TABLE)
         self.more.hide()
-        whole = column(self.says, self.advice, (self._split, 1), margins=LIST_HEAD, gap=LINE_GAP)
+        head = column(self.title, self.says, self.advice, gap=LINE_GAP)
+        whole = column(head, (self._split, 1), margins=PAGE_INSETS, gap=CHIP_GAP)
         self._stack = pages(self, self._empty, holding(whole))
 
     def show_state(self, state: State) -> None:
@@ -151,6 +157,7 @@ class CostPanel(PlotPanel):
             self._stack.setCurrentIndex(0)
             return
         self._stack.setCurrentIndex(1)
+        self.title.setText(figures.title)
         self.say("")
         self.table.show_rows(figures.rows)
         self.advice.show_advice(figures.advice)
@@ -219,6 +226,7 @@ class CostPanel(PlotPanel):
     def say(self, words: str) -> None:
         """Show a text about the item under the mouse; if the text is empty, show the sums again."""
         if self.figures is not None:
+            self.says.setMinimumHeight(self.says.height() if words else 0)  # nothing below moves
             self.says.setText(words or self.figures.says)
 
     def fit(self) -> None:
@@ -231,3 +239,4 @@ class CostPanel(PlotPanel):
         if way != self._split.orientation():
             self._split.setOrientation(way)
             self._split.setSizes([1_000, 1_000] if is_tall else BESIDE)
+        self._sharing.fit_soon()
