@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
@@ -311,6 +312,26 @@ class State:
         return replace(
             self, at=max(0, min(at, len(thread.requests) - 1)) if thread.requests else None
         )
+
+
+def newest_message(state: State) -> str:
+    """Return the id of the newest message of the recorded buffer; empty if there are no messages."""
+    view = state.view
+    stretch, length, base = view.stretch, view.length, view.stretch.base
+    while base is not None and length <= base.length:
+        stretch, base = base.stretch, base.stretch.base
+    return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
+
+
+def is_message_recorded(state: State) -> bool:
+    """Does the transcript hold the selected message? Steps add messages that it does not hold. O(messages)."""
+    thread = state.thread
+    if thread is None:
+        return False
+    summaries = (
+        compaction.summary for compaction in thread.compactions if compaction.summary is not None
+    )
+    return any(message.id == state.selected for message in chain(thread.messages, summaries))
 
 
 class Bench(Protocol):

@@ -30,7 +30,6 @@ from inspector.workbench.pressure.gauge import beliefs, beliefs_key, lacks_belie
 from inspector.workbench.pressure.window_cache import WindowCache
 from inspector.workbench.preview_worker import PreviewWorker
 from inspector.workbench.recorded_branch import BranchWorker, changed_before
-from inspector.workbench.selection import is_message_recorded, newest_message
 from inspector.workbench.state import (
     BufferFilter,
     Choices,
@@ -40,6 +39,8 @@ from inspector.workbench.state import (
     PolicyBelief,
     State,
     Subscribers,
+    is_message_recorded,
+    newest_message,
 )
 from inspector.workbench.stepping import Stepping, only_offline
 from inspector.workbench.steps import RECORDED

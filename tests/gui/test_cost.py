@@ -17,7 +17,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.number_formats import dollars_up_to
 from inspector.gui.panels.cost.figures import CAUSE_NAMES, cost_rows, stack_bars
 from inspector.gui.panels.cost.panel import CostPanel
-from inspector.gui.panels.cost.plot import _spell_request
+from inspector.gui.widgets.plot import _spell_request
 from inspector.resources import resource
 from inspector.transcripts.files import open_transcript
 from tests.core.sessions import MODEL

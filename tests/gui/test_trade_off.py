@@ -103,7 +103,7 @@ def test_front_is_what_no_feasible_policy_beats_on_both_counts(compared: Compare
                 for one in chart.front
             )
     assert not any(standing.in_front for standing in chart.standings if not standing.is_feasible)
-    assert "Not beaten on both cost and needs: " in compared.says.whole
+    assert "Not beaten on both cost and needs: " in compared.front.whole
 
 
 def _colour_distance(colour: QColor, other: QColor) -> int:

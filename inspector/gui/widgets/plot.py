@@ -237,6 +237,17 @@ def token_axis() -> Axis:
     return Axis("left", short, line=False)
 
 
+def request_axis() -> Axis:
+    """Return a horizontal axis of requests."""
+    return Axis("bottom", _spell_request)
+
+
+def _spell_request(place: float) -> str:
+    """Return the number of a request; empty between two requests and before the first one."""
+    is_request = place >= 0 and abs(place - round(place)) < 1e-6
+    return f"{round(place):,}" if is_request else ""
+
+
 class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
     """Hairlines below the curves, at the numbers of the axis."""
 
@@ -291,15 +302,15 @@ class Plot(Guarded, QWidget):
     def _add_plot(
         self, row: int = 0, col: int = 0, rows: int = 1, requests: bool = True, **axes: Axis
     ) -> pg.PlotItem:
-        """Add a plot, over requests or not, with the given axes by side; without axes, a token axis with a grid at the
-        left."""
+        """Add a plot, over requests or not, with the given axes by side; the default left axis shows tokens, with a
+        grid."""
         box = PlayheadBox()
         box.all_wanted.connect(self.show_all)
         if requests:
             box.pointed.connect(self._point)
             box.offered.connect(self._offer)
             self._boxes.append(box)
-        if not axes:
+        if "left" not in axes:
             axes["left"] = axis = token_axis()
             box.addItem(_GridLines(box, axis, self._theme), ignoreBounds=True)
         plot = self._graphics.addPlot(row=row, col=col, rowspan=rows, viewBox=box, axisItems=axes)

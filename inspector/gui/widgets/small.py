@@ -1,6 +1,4 @@
-"""Small widgets that paint themselves: a label cut to its width, a sentence with emphasis, a link row, a progress
-bar.
-"""
+"""Small widgets: a label cut to its width, a caption, a sentence with emphasis, a link row, a progress bar."""
 
 import re
 from math import ceil
@@ -11,9 +9,11 @@ from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from inspector.core.words import per_cent
 from inspector.gui.guard import Guarded
+from inspector.gui.look.build import column, row
 from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import tip
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.look.visible import visible
 
 _NUMBER_BEGINS, _NUMBER_CONTINUES = re.compile(r"\s*\$?[\d.,]*$"), re.compile(r"[.,]?\d|\s?[%k]")
@@ -90,6 +90,22 @@ def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
     if _NUMBER_CONTINUES.match(text, len(beginning)):
         beginning = _NUMBER_BEGINS.sub("", beginning)
     return f"{beginning}…"
+
+
+class Captioned(QWidget):
+    """A chart or a table with a caption above it."""
+
+    def __init__(self, words: str, content: QWidget | None = None) -> None:
+        super().__init__()
+        self.caption = Elided("caption")
+        self.caption.show_text(words)
+        self._column = column(row(self.caption, margins=LIST_HEAD), of=self, gap=0)
+        if content is not None:
+            self.hold(content)
+
+    def hold(self, content: QWidget) -> None:
+        """Show a widget below the caption."""
+        self._column.addWidget(content, 1)
 
 
 class EmphasisLabel(Guarded, QLabel):

@@ -23,7 +23,7 @@ from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, small_button, splitter
 from inspector.gui.look.labels import label
-from inspector.gui.look.tokens import LIST_FOOT
+from inspector.gui.look.tokens import CHIP_GAP, GAP, INSET, LIST_FOOT, PAGE_HEAD
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.panels.compare.bars import CompareBar, SweepBar
 from inspector.gui.panels.compare.sessions_page import SessionsPage
@@ -40,7 +40,7 @@ from inspector.gui.panels.compare.trade_off import TradeOffChart
 from inspector.gui.panels.panel import PlotPanel
 from inspector.gui.widgets.segments import Segments
 from inspector.gui.widgets.shared_height import SharedHeight
-from inspector.gui.widgets.small import Elided, ProgressBar
+from inspector.gui.widgets.small import Captioned, Elided, ProgressBar
 from inspector.gui.widgets.table import Rows
 from inspector.workbench.compare import (
     BASE,
@@ -128,21 +128,26 @@ class ComparePanel(PlotPanel):
         self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
         self.trade_off, self.view = self._make_trade_off()
-        self._below = splitter(self.trade_off, self.regrets)
-        self._split = splitter(self.table, self._below)
-        self._sharing = SharedHeight(self._split, self.table, MOST_TABLE)
         self._stack = self._lay_out()
         self.setFocusProxy(self.table)
         self._connect_controls()
         self._turn()
 
     def _lay_out(self) -> QStackedLayout:
+        self._curves = Captioned("TOKENS OF EVERY REQUEST")
+        self._scatter = Captioned("COST AND FACTS NEEDED AGAIN", self.trade_off)
+        self._needed = Captioned("", self.regrets)
+        self._below = splitter(self._curves, self._scatter, self._needed)
+        self._split = splitter(self.table, self._below)
+        self._sharing = SharedHeight(self._split, self.table, MOST_TABLE)
         page = QWidget()
         stack = pages(page, self._empty, self._split, self.sessions)
         controls = (self.progress, self.view, self.regretted, self.copy)
         self._foot = holding(row((self.says, 1), *controls, margins=LIST_FOOT))
-        top = row(13, self.sweeping, 6, self.over, (self.bar, 1), (self.sweep, 1))
-        column(top, (page, 1), self._foot, of=self, gap=0)
+        self._title, self.front = label(role="heading"), Elided("quiet")
+        self._head = holding(row(self._title, (self.front, 1), margins=PAGE_HEAD, gap=GAP))
+        top = row(INSET, self.sweeping, CHIP_GAP, self.over, (self.bar, 1), (self.sweep, 1))
+        column(self._head, top, (page, 1), self._foot, of=self, gap=0)
         return stack
 
     def _connect_controls(self) -> None:
@@ -209,6 +214,9 @@ class ComparePanel(PlotPanel):
             self.sessions.add_path(str(Path(session.path).absolute()))
         self.bar.button.setVisible(not self.over.isChecked())
         self._foot.setVisible(not self.over.isChecked())
+        self.front.setVisible(not self.over.isChecked())
+        place = "over several sessions" if self.over.isChecked() else "on this session"
+        self._title.setText(f"Policies {place}")
         for bar, on in (
             (self.bar, not self.sweeping.isChecked()),
             (self.sweep, self.sweeping.isChecked()),
@@ -377,6 +385,8 @@ class ComparePanel(PlotPanel):
             self.plot.show_reports(self._found.reports, self._picked)
         self.trade_off.show_reports(self._found.reports, self._picked)
         self.regretted.setText(f"needed again ({len(regrets):,})")
+        self._needed.caption.show_text(f"NEEDED AGAIN: {report.title.upper()}" if report else "")
+        self.front.show_text(self._front_words())
         self.fit()
         self.say()
 
@@ -392,7 +402,6 @@ class ComparePanel(PlotPanel):
                 infeasible,
                 self._why_not(),
                 regret_words(report) if report else "",
-                self._front_words(),
             )
             summary = " ".join(filter(None, sentences))
         self.says.show_text(text or summary if self._found.reports else "")
@@ -447,7 +456,7 @@ class ComparePanel(PlotPanel):
         return ComparePlot(self.desk.theme)
 
     def place_plot(self) -> None:
-        self._below.insertWidget(0, self.plot)
+        self._curves.hold(self.plot)
         self.fit()
         self.plot.show_reports(self._found.reports, self._picked)
         self.plot.overlay.show_playhead(self._state.at)
@@ -457,6 +466,7 @@ class ComparePanel(PlotPanel):
         is_tall = self.height() >= TALL
         digit = self.fontMetrics().horizontalAdvance("0")
         self.bar.name_chips(brief=not is_tall or self.width() < NAMED * digit)
+        self._head.setVisible(is_tall)
         self._fit_split(Qt.Orientation.Vertical if is_tall else Qt.Orientation.Horizontal)
         self._fit_plots(is_tall or self.width() >= WIDE)
 
@@ -473,13 +483,12 @@ class ComparePanel(PlotPanel):
         """Show both plots and the facts needed again if they fit, else only what the user switched to."""
         has_reports = bool(self._found.reports)
         self.regretted.setVisible(not has_room and has_reports)
-        self.regrets.setVisible(has_room or self.regretted.isChecked())
+        self._needed.setVisible(has_room or self.regretted.isChecked())
         shows_plots = has_room or not self.regretted.isChecked()
         shows_both = has_room and self.width() >= BOTH
         self.view.setVisible(shows_plots and not shows_both and has_reports)
-        self.trade_off.setVisible(shows_both or (shows_plots and self.view.word == TRADE_OFF))
-        if self.plot is not None:
-            self.plot.setVisible(shows_both or (shows_plots and self.view.word == CURVES))
+        self._scatter.setVisible(shows_both or (shows_plots and self.view.word == TRADE_OFF))
+        self._curves.setVisible(shows_both or (shows_plots and self.view.word == CURVES))
 
 
 def _names(policy_runs: Sequence[PolicyRun]) -> list[str]:

@@ -15,7 +15,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.panels.compare.table import style_of
 from inspector.gui.widgets.chart import paint_horizontal, paint_pointer, solid_pen
 from inspector.gui.widgets.overlay import Overlay, label_size
-from inspector.gui.widgets.plot import Plot, pg, set_height
+from inspector.gui.widgets.plot import Plot, pg, request_axis, set_height
 from inspector.workbench.compare import PLAIN
 
 FADED = 120
@@ -32,7 +32,7 @@ class ComparePlot(Plot):
         super().__init__(theme, "Tokens of every request under each policy", (6, 4, MARGIN, 4))
         self._reports: Sequence[ReplayReport] = ()
         self._picked = ""
-        self.plot = self._add_plot()
+        self.plot = self._add_plot(bottom=request_axis())
         self.curves: dict[str, pg.PlotDataItem] = {}
         self.overlay = CompareOverlay(self._graphics, theme, self._boxes[0])
         self.restyle()

@@ -16,7 +16,7 @@ from inspector.gui.look.theme import Theme
 from inspector.gui.panels.cost.figures import CAUSE_NAMES, CostFigures
 from inspector.gui.widgets.chart import dashed_pen, paint_pointer, paint_vertical
 from inspector.gui.widgets.overlay import Overlay
-from inspector.gui.widgets.plot import Axis, Plot, pg
+from inspector.gui.widgets.plot import Axis, Plot, pg, request_axis
 
 COLOURS = dict(
     zip(BILL_KINDS, ("#cc79a7", "#56b4e9", "#e69f00", "#d55e00", "#009e73"), strict=True)
@@ -34,12 +34,6 @@ _LEGEND_HEIGHT = 22
 """Pixels kept free for the legend above the highest triangle."""
 
 
-def _spell_request(place: float) -> str:
-    """Return the number of a request; empty between two requests and before the first one."""
-    is_request = place >= 0 and abs(place - round(place)) < 1e-6
-    return f"{round(place):,}" if is_request else ""
-
-
 class CostPlot(Plot):
     """A plot with a bar for the dollars of each request and, below it, the running total."""
 
@@ -48,8 +42,8 @@ class CostPlot(Plot):
         self._dollars = Axis("left", dollars_up_to(1))
         self._sums = Axis("left", dollars_up_to(1))
         self._graphics.ci.layout.setSpacing(2)
-        self.plot = self._add_plot(left=self._dollars, bottom=Axis("bottom", _spell_request))
-        self.total = self._add_plot(row=1, left=self._sums, bottom=Axis("bottom", _spell_request))
+        self.plot = self._add_plot(left=self._dollars, bottom=request_axis())
+        self.total = self._add_plot(row=1, left=self._sums, bottom=request_axis())
         self.total.setXLink(self.plot)
         self._running = self._add_curve(self.total)
         self._cost: ThreadCost | None = None

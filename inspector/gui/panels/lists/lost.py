@@ -84,7 +84,7 @@ class LostPanel(ListPanel[LossRow]):
             width=7,
             figures=True,
         ),
-        Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), width=19, least=12),
+        Column("of", lambda loss: f"{loss.role} {loss.subject}".rstrip(), width=34, least=12),
         Column("lost text", lambda loss: loss.lost.fact.text, least=34),
         Column("needed again", lambda loss: loss.again, width=15, least=14),
         Column("verdict", lambda loss: VERDICT_WORDS[loss.lost.verdict], width=9, least=10),
