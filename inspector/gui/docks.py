@@ -224,7 +224,7 @@ class Docks(WorkspacePage):
             "Buffer": width * 58 // 100,
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
-            "Lost": max(height * 30 // 100, 10 * high),
+            "Lost": max(height * 31 // 100, 10 * high),
             "Search": max(height * 27 // 100, 9 * high),
             "Run": width * 45 // 100,
         }

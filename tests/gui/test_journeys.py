@@ -83,7 +83,7 @@ def test_a_full_session_is_understood(opened: MainWindow, qtbot: QtBot) -> None:
     click(cards["cost"])
     cost = panel(opened, "Cost", CostPanel)
     qtbot.waitUntil(lambda: cost.seen and bool(cost.table.rows))
-    assert cost.says.text().startswith("Cost of this thread: $8.63; of the whole session: $8.67")
+    assert cost.title.text() == "Cost of this thread: $8.63; of the whole session: $8.67"
 
 
 def test_one_buffer_is_compacted_three_ways_and_exported(

@@ -16,7 +16,7 @@ class SharedHeight(QObject):
         super().__init__(split)
         self._split, self._table, self._most = split, table, most
         self._is_moved = False
-        self._soon = delayed(self, 0, self._divide)
+        self._soon = delayed(self, milliseconds=0, call=self._divide)
         split.splitterMoved.connect(self._note_move)
         table.model().modelReset.connect(self._soon.start)
         self.fit_soon = self._soon.start
