@@ -250,10 +250,11 @@ class CopilotReader:
 
 def _totals(end: Mapping[str, Any]) -> list[tuple[str, int, Any]]:
     """Return for each model its name, the number of its calls in the session, and their total usage."""
-    return [
-        (str(model), count_of(object_of(about, "requests").get("count")), object_of(about, "usage"))
-        for model, about in object_of(end, "modelMetrics").items()
-    ]
+    totals = list[tuple[str, int, Any]]()
+    for model, about in object_of(end, "modelMetrics").items():
+        calls = count_of(object_of(about, "requests").get("count"))
+        totals.append((str(model), calls, object_of(about, "usage")))
+    return totals
 
 
 def _usage(counts: Any) -> Usage | None:

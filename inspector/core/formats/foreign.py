@@ -68,10 +68,11 @@ class ForeignFormat:
 
     def sureness(self, head: Head) -> float:
         """Return how sure it is that the file is of this format: 0 or `sure`."""
-        is_known = self.signs(head) > 0 or (
-            self.begins is not None and self.begins.match(_text(head.data)) is not None
-        )
-        return self.sure if is_known else 0.0
+        if self.signs(head) > 0:
+            return self.sure
+        if self.begins is not None and self.begins.match(_text(head.data)):
+            return self.sure
+        return 0.0
 
     def owns(self, tables: Collection[str]) -> bool:
         """Are these the tables of a database of this format?"""
@@ -128,12 +129,10 @@ def chat_sentence(head: Head) -> str:
 
 def _is_chat(rows: Any) -> bool:
     """Is this a list of messages with a speaker and a text each?"""
-    messages = [
-        row
-        for row in objects_of(list_of(rows)[:20])
-        if _speaker(row) and not _CONTENT.isdisjoint(row)
-    ]
-    return len(messages) > 1 and any(_speaker(message).lower() in _NAMES for message in messages)
+    first = objects_of(list_of(rows)[:20])
+    messages = [row for row in first if _speaker(row) and not _CONTENT.isdisjoint(row)]
+    speakers = {_speaker(message).lower() for message in messages}
+    return len(messages) > 1 and not speakers.isdisjoint(_NAMES)
 
 
 def _speaker(row: Mapping[str, Any]) -> str:

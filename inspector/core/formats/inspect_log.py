@@ -242,11 +242,9 @@ class _Spans:
 
 
 def _kind(event: Mapping[str, Any]) -> str:
-    return (
-        "scorer"
-        if event.get("type") == "scorer" or event.get("name") == "scorers"
-        else text_of(event.get("type"))
-    )
+    if event.get("name") == "scorers":
+        return "scorer"
+    return text_of(event.get("type"))
 
 
 def _wire(message: Mapping[str, Any]) -> dict[str, Any]:

@@ -207,14 +207,12 @@ def _changed(value: Any, path: Sequence[Any], change: Callable[[Any], Any]) -> A
     """Return a copy of `value` with `change` applied at the end of the path; the arguments are not modified."""
     if not path:
         return change(value)
-    key, rest = path[0], path[1:]
+    key, *rest = path
     if isinstance(value, list):
-        return [
-            *value[:key],
-            _changed(value[key] if key < len(value) else None, rest, change),
-            *value[key + 1 :],
-        ]
-    return {**(value or {}), key: _changed((value or {}).get(key), rest, change)}
+        item = value[key] if key < len(value) else None
+        return [*value[:key], _changed(item, rest, change), *value[key + 1 :]]
+    fields = value or {}
+    return {**fields, key: _changed(fields.get(key), rest, change)}
 
 
 _KEPT = "User/workspaceStorage/*/chatSessions/*.json*"

@@ -114,9 +114,8 @@ def client_tokens(message: Message) -> int:
     """Count the tokens of a message as the client does: 1 per 4 characters, and 2,000 per image."""
     text = message.text if message.result is None else message.result.content
     calls = sum(len(str(call.arguments)) for call in message.calls)
-    return round((u16(text) + calls) / 4) + _IMAGE * sum(
-        isinstance(part, Image) for part in message.parts
-    )
+    images = sum(isinstance(part, Image) for part in message.parts)
+    return round((u16(text) + calls) / 4) + _IMAGE * images
 
 
 _MODEL = re.compile(

@@ -65,12 +65,12 @@ def _is_compaction(value: Any) -> bool:
 
 def read(fed: FedValues) -> Session:
     """Read the files of one session."""
-    problems, main, main_line = ProblemList(), dict[str, Any](), 0
-    about, compacted, agents = (
-        dict[str, Any](),
-        dict[str, Any](),
-        dict[str, tuple[Mapping[str, Any], int]](),
-    )
+    problems = ProblemList()
+    main = dict[str, Any]()
+    main_line = 0
+    about = dict[str, Any]()
+    compacted = dict[str, Any]()
+    agents = dict[str, tuple[Mapping[str, Any], int]]()
     for line, value, file in fed:
         if is_messages(value) and not file:
             main, main_line = value, line
@@ -104,20 +104,20 @@ def _lay(
     thread.prompt, thread.model = Prompt(text_at(value, "system_prompt") or None), model
     metrics = [object_of(row, "metrics") for row in rows]
     beside = any(_parts(used)[0] < sum(_parts(used)[1:3]) for used in metrics)
+    compacted_before = compacted.get("source_message_count")
     by_content: dict[str, list[Sequence[Message]]] = {}
     for n, (row, used) in enumerate(zip(rows, metrics, strict=True)):
-        if compacted and n == compacted.get("source_message_count"):
+        if n == compacted_before:
             _compact(thread, compacted, by_content, line)
         wire, time = _wire(row), iso_time(row.get("ts"))
         if row.get("role") == "assistant":
             problems.note_absurd(used, line, used)
-            thread.call(
-                _usage(used, beside), text_at(object_of(row, "modelInfo"), "id"), time, "", line
-            )
+            model_id = text_at(object_of(row, "modelInfo"), "id")
+            thread.call(_usage(used, beside), model_id, time, "", line)
         before = thread.view().length
         thread.hear(ANTHROPIC, [wire], text_at(row, "id") or f"m{n}", line, time)
         by_content.setdefault(dumps(wire), []).append(thread.view().tail(before))
-    if compacted and compacted.get("source_message_count") == len(rows):
+    if len(rows) == compacted_before:
         _compact(thread, compacted, by_content, line)
 
 
@@ -139,12 +139,16 @@ def _compact(
             placed.append((False, _new(wire, len(placed), line, time)))
     placed.reverse()
     kept_count = sum(len(messages) for is_old, messages in placed if is_old)
-    at = next(
-        (n for n, (is_old, messages) in enumerate(placed) if messages and not is_old), len(placed)
-    )
-    before = [message for _, messages in placed[:at] for message in messages]
-    rest = [(False, placed[at][1][1:]), *placed[at + 1 :]] if at < len(placed) else []
-    summary = replace(placed[at][1][0], summary=True) if at < len(placed) else None
+    new_places = [n for n, (is_old, messages) in enumerate(placed) if messages and not is_old]
+    summary = None
+    first_new = len(placed)
+    rest = list[tuple[bool, Sequence[Message]]]()
+    if new_places:
+        first_new = new_places[0]
+        summary_message, *others = placed[first_new][1]
+        summary = replace(summary_message, summary=True)
+        rest = [(False, others), *placed[first_new + 1 :]]
+    before = [message for _, messages in placed[:first_new] for message in messages]
     thread.begin_again(
         before,
         Compaction(
@@ -152,7 +156,10 @@ def _compact(
         ),
     )
     for is_old, messages in rest:
-        (thread.repeat if is_old else thread.say)(messages)
+        if is_old:
+            thread.repeat(messages)
+        else:
+            thread.say(messages)
 
 
 def _new(wire: Any, number: int, line: int, time: str) -> Sequence[Message]:

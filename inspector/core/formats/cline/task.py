@@ -131,8 +131,9 @@ def sniff(head: Head) -> float:
     rows = objects_of(head.document[:40])
     if any("modelInfo" in row or "metrics" in row for row in rows):
         return 1.0
-    wrapped = item_text(rows[0]).startswith(_TASK)  # both clients wrap the first prompt like this
-    return 0.95 if wrapped or sum("ts" in row for row in rows) > len(rows) // 2 else 0.0
+    is_wrapped = item_text(rows[0]).startswith(_TASK)  # both clients wrap the first prompt
+    has_times = sum("ts" in row for row in rows) > len(rows) // 2
+    return 0.95 if is_wrapped or has_times else 0.0
 
 
 def companions(path: PurePath) -> Sequence[str]:

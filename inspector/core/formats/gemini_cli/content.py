@@ -33,14 +33,13 @@ def read_gemini_user(value: Mapping[str, Any], where: RecordPosition) -> list[Me
     runs: list[list[Part]] = []
     for block in _listed(value.get("content")):
         parts = _read_block(block)
-        answers = bool(parts) and isinstance(parts[0], ToolResult)
-        follows = bool(runs) and (
-            not _is_answer(runs[-1]) or all(isinstance(part, Image) for part in parts)
-        )
-        if answers or not follows:
-            runs.append(parts)
-        else:
+        is_result = bool(parts) and isinstance(parts[0], ToolResult)
+        are_images = all(isinstance(part, Image) for part in parts)
+        is_continued = bool(runs) and (are_images or not _is_answer(runs[-1]))
+        if is_continued and not is_result:
             runs[-1] += parts
+        else:
+            runs.append(parts)
     return _messages([run for run in runs if run], where)
 
 

@@ -457,16 +457,14 @@ class JournalReader:
     def session(self) -> Session:
         """Return the session so far."""
         ordered = sorted(self.threads.values(), key=lambda thread: thread.id != MAIN)
-        notes = (
-            []
-            if self.header
-            else ["The file has no beginning: task, model and prompt are not known."]
-        )
+        notes = list[str]()
+        if not self.header:
+            notes.append("The file has no beginning: task, model and prompt are not known.")
         notes += note_shared_ids(sum(thread.shared_ids for thread in ordered))
-        threads = tuple(thread.thread() for thread in ordered)
-        all_notes = [*notes, *self._notes]
+        notes += self._notes
         if self._end:
-            all_notes.append(self._end)
+            notes.append(self._end)
+        threads = tuple(thread.thread() for thread in ordered)
         return Session(
             NAME,
             threads,
@@ -474,7 +472,7 @@ class JournalReader:
             client=text_of(self.header.get("program")) or "context-inspector",
             policy=text_of(self.header.get("policy")),
             id=text_of(self.header.get("id")),
-            notes=tuple(all_notes),
+            notes=tuple(notes),
         )
 
 

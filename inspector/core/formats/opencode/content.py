@@ -330,10 +330,9 @@ def read_step_usage(value: Mapping[str, Any]) -> Usage | None:
     if not fresh + output + reasoning + read + write or is_absurd(tokens):
         return None
     total = tokens.get("total")
-    is_apart = type(total) is int and total == fresh + read + write + output + reasoning
-    return Usage(
-        fresh, read, write, output=output + (reasoning if is_apart else 0), reasoning=reasoning
-    )
+    if type(total) is int and total == fresh + read + write + output + reasoning:
+        output += reasoning
+    return Usage(fresh, read, write, output=output, reasoning=reasoning)
 
 
 def _count(value: Mapping[str, Any], key: str) -> int:

@@ -38,13 +38,14 @@ def _is_run(value: Any) -> bool:
     """Is the value a line of `output.jsonl`?"""
     about = fields_of(value)
     history = about.get("history")
-    if (
-        not isinstance(history, list)
-        or not history
-        or not ("instruction" in about or "git_patch" in about)
-    ):
+    if not isinstance(history, list) or not history:
         return False
-    return _acts(history[0][0] if isinstance(history[0], list) and history[0] else history[0])
+    if "instruction" not in about and "git_patch" not in about:
+        return False
+    first = history[0]
+    if isinstance(first, list) and first:
+        first = first[0]
+    return _acts(first)
 
 
 def _is_event(value: Any) -> bool:
@@ -83,13 +84,12 @@ def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
     if isinstance(value, Mapping) and isinstance(value.get("history"), list):
         ids = (value.get(key) for key in ("instance_id", "id"))
         issue = object_of(value, "issue")
-        name = next((str(id_) for id_ in ids if isinstance(id_, int | str)), "") or str(
-            issue.get("number") or ""
-        )
-        title = (
-            text_of(issue.get("title")) or text_of(value.get("instruction")).partition("\n")[0][:80]
-        )
-        return [(HeldSession(name, title), value)]
+        name = next((str(id_) for id_ in ids if isinstance(id_, int | str)), "")
+        number = str(issue.get("number") or "")
+        instruction = text_of(value.get("instruction"))
+        first_line = instruction.partition("\n")[0][:80]
+        title = text_of(issue.get("title")) or first_line
+        return [(HeldSession(name or number, title), value)]
     return [(HeldSession(""), value)]
 
 

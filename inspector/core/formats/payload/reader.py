@@ -210,11 +210,11 @@ def _begins_turn(messages: Sequence[Message], n: int) -> bool:
 def _is_row(dialect: Dialect, rows: list[Any]) -> bool:
     """Does the list hold bodies or exchanges, rather than messages?"""
     first = rows[:3]
-    pairs = [body_pair(dialect, row, line=0) for row in first if not dialect.is_message(row)]
-    read = [pair for pair in pairs if pair is not None]
-    return any(pair.request is not None for pair in read) or (
-        bool(read) and len(read) == len(first)
-    )
+    others = [row for row in first if not dialect.is_message(row)]
+    pairs = [pair for row in others if (pair := body_pair(dialect, row, line=0)) is not None]
+    if any(pair.request is not None for pair in pairs):
+        return True
+    return bool(pairs) and len(pairs) == len(first)
 
 
 def _count_reasons(sides: list[tuple[int, str]]) -> str:

@@ -202,12 +202,15 @@ def _is_payload(dialect: Dialect, row: Any) -> bool:
         return isinstance(row.get("role"), str)
     if isinstance(row, list):
         first = row[:8]
-        return bool(first) and all(
-            dialect.is_message(item) and isinstance(item.get("role"), str) for item in first
-        )
+        return bool(first) and all(_is_spoken(dialect, item) for item in first)
     pair = body_pair(dialect, row, line=0)
     if pair is None:
         return False
-    return pair.request is None or all(
-        map(dialect.is_message, dialect.conversation(pair.request)[:8])
-    )
+    if pair.request is None:
+        return True
+    return all(map(dialect.is_message, dialect.conversation(pair.request)[:8]))
+
+
+def _is_spoken(dialect: Dialect, item: Any) -> bool:
+    """Is it a message with a speaker?"""
+    return dialect.is_message(item) and isinstance(item.get("role"), str)

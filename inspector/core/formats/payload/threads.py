@@ -85,9 +85,7 @@ class BodyThreads:
         items, other, like = request.get(key), None, None
         if isinstance(items, list) and not start.length and self._before is not None:
             before, other = self._before
-            same = 0
-            while same < min(len(items), len(before)) and items[same] == before[same]:
-                same += 1
+            same = _count_shared(items, before)
             if same and self._dialect is not RESPONSES:
                 like, request = (
                     Likeness(exchange=0, all=frozenset(), first={key: same}),
@@ -122,3 +120,13 @@ class BodyThreads:
             prompt = self._dialect.prompt(pair.response or {})
         prompt = Prompt(prompt.system or None, prompt.tools or None)
         return self._pool.prompt(prompt, lambda: prompt)
+
+
+def _count_shared(items: Sequence[Any], former: Sequence[Any]) -> int:
+    """Return how many items at the beginning of both lists are equal."""
+    shared = 0
+    for item, before in zip(items, former, strict=False):
+        if item != before:
+            break
+        shared += 1
+    return shared

@@ -124,10 +124,11 @@ def mended(messages: Sequence[Message]) -> list[Message]:
         end = at + 1
         while end < len(messages) and messages[end].role == "tool":
             end += 1
-        whole = messages[at:end]
-        mended_messages += (
-            _mended(whole[0], whole[1:]) if end < len(messages) and whole[0].calls else whole
-        )
+        answer, results = messages[at], messages[at + 1 : end]
+        if answer.calls and end < len(messages):
+            mended_messages += _mended(answer, results)
+        else:
+            mended_messages += messages[at:end]
         at = end
     return mended_messages
 

@@ -20,7 +20,7 @@ from inspector.core.formats.proxy.bodies import read_like
 from inspector.core.formats.proxy.exchange import milliseconds_between, read_response
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
-from inspector.core.untyped import object_of, text_of
+from inspector.core.untyped import list_of, object_of, text_of
 
 
 @dataclass(slots=True, eq=False)
@@ -178,12 +178,12 @@ def _positive(value: Any) -> float:
 
 
 def _request(exchange: WholeExchange) -> dict[str, Any]:
-    record, path = exchange.request, text_of(exchange.request.get("path"))
+    record = exchange.request
+    path = text_of(record.get("path"))
     query = parse_qsl(urlsplit(path).query, keep_blank_values=True)
+    is_websocket = record.get("transport") == "websocket"
     request: dict[str, Any] = {
-        "method": "GET"
-        if record.get("transport") == "websocket"
-        else text_of(record.get("method")),
+        "method": "GET" if is_websocket else text_of(record.get("method")),
         "url": exchange.upstream.rstrip("/") + path,
         "httpVersion": _VERSION,
         "cookies": [],
@@ -250,13 +250,12 @@ def _text(record: Mapping[str, Any]) -> str:
 
 
 def _headers(record: Mapping[str, Any]) -> list[tuple[str, str]]:
-    headers = record.get("headers")
-    pairs = headers if isinstance(headers, list) else []
-    return [
-        (str(pair[0]), str(pair[1]))
-        for pair in pairs
-        if isinstance(pair, list | tuple) and len(pair) == 2
-    ]
+    headers = list[tuple[str, str]]()
+    for pair in list_of(record.get("headers")):
+        if isinstance(pair, list | tuple) and len(pair) == 2:
+            name, value = pair
+            headers.append((str(name), str(value)))
+    return headers
 
 
 def _named_values(pairs: Iterable[tuple[str, str]]) -> list[dict[str, str]]:

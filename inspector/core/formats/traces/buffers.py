@@ -71,13 +71,10 @@ class CallReader:
     def read(self, span: Span, run: str) -> SpokenCall:
         """Return the messages of a call that belongs to `run`."""
         former, call = self._read.get(span.id, (None, None))
-        if (
-            former is None
-            or call is None
-            or any(getattr(former, name) is not getattr(span, name) for name in LOGGED)
-        ):
-            call = self._read_call(span, run)
-            self._read[span.id] = span, call
+        if former is not None and call is not None and _log_same(former, span):
+            return call
+        call = self._read_call(span, run)
+        self._read[span.id] = span, call
         return call
 
     def forget(self, name: str) -> None:
@@ -151,6 +148,11 @@ class CallReader:
                 units.append(unit)
             was_part = is_part
         return units
+
+
+def _log_same(former: Span, span: Span) -> bool:
+    """Are all logged fields of the two spans the same objects?"""
+    return all(getattr(former, name) is getattr(span, name) for name in LOGGED)
 
 
 def _without_end(source: str | list[Any]) -> str | list[Any]:

@@ -42,9 +42,9 @@ def _is_otel(value: Any) -> bool:
         return True
     if _is_otel(value.get("trace")) or _is_otel(value.get("data")):
         return True
-    return any(map(_is_batch, objects_of(value.get("batches")))) or any(
-        map(_is_span, list_of(value.get("spans"))[:5])
-    )
+    if any(map(_is_batch, objects_of(value.get("batches")))):
+        return True
+    return any(map(_is_span, list_of(value.get("spans"))[:5]))
 
 
 def _is_batch(value: Mapping[str, Any]) -> bool:

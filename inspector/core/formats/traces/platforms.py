@@ -320,9 +320,8 @@ def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
         span.kind = kind
     if span.kind:
         describe(span, attributes)
-    span.agent = (attributes and agent_of(attributes)) or (
-        span.name if span.kind == "agent" else ""
-    )
+    named_agent = agent_of(attributes) if attributes else ""
+    span.agent = named_agent or (span.name if span.kind == "agent" else "")
     span.conversation = session or span.conversation
     if span.kind == "call":
         _describe_call(span, row, metadata)

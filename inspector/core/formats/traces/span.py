@@ -143,8 +143,11 @@ def read_time(value: Any) -> tuple[int, str]:
         time = datetime.fromisoformat(text)
     except ValueError:
         return 0, text
-    since = (time if time.tzinfo else time.replace(tzinfo=UTC)) - _EPOCH
-    return (since.days * _DAY + since.seconds) * _SECOND + since.microseconds * 1_000, text
+    if not time.tzinfo:
+        time = time.replace(tzinfo=UTC)
+    since = time - _EPOCH
+    seconds = since.days * _DAY + since.seconds
+    return seconds * _SECOND + since.microseconds * 1_000, text
 
 
 def _iso_of_ns(number: int) -> str:

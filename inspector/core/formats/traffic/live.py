@@ -79,18 +79,11 @@ class LiveConversation:
         """Add a piece of the user's words, to the user's last message if no answer has begun."""
         last = self._contents[-1] if self._contents else {}
         parts = list_of(last.get("parts"))
-        if (
-            last.get("role") == "user"
-            and len(parts) == 1
-            and "text" in parts[0]
-            and self._call is None
-        ):
-            self._contents[-1] = {
-                "role": "user",
-                "parts": [{"text": text_of(parts[0]["text"]) + text}],
-            }
-        else:
-            self._contents.append({"role": "user", "parts": [{"text": text}]})
+        is_text = last.get("role") == "user" and len(parts) == 1 and "text" in parts[0]
+        if is_text and self._call is None:
+            text = text_of(parts[0]["text"]) + text
+            self._contents.pop()
+        self._contents.append({"role": "user", "parts": [{"text": text}]})
 
     def _begin(self) -> None:
         if self._call is None:

@@ -29,13 +29,11 @@ def sniff(head: Head) -> float:
     """Return 0.96 if most of the first 60 rows are exchanges and one of these goes to a model; else 0."""
     rows: Sequence[Any] = head.document if isinstance(head.document, list) else head.values
     rows = list_of(fields_of(head.document).get("packets")) or rows
-    exchanges = [row for row in map(_plain, rows[:60]) if is_exchange(row)]
-    return (
-        0.96
-        if 2 * len(exchanges) > len(rows[:60])
-        and any(_read_request(row).is_of_model for row in exchanges)
-        else 0.0
-    )
+    first = rows[:60]
+    exchanges = [row for row in map(_plain, first) if is_exchange(row)]
+    is_most = len(exchanges) > len(first) / 2
+    goes_to_model = is_most and any(_read_request(row).is_of_model for row in exchanges)
+    return 0.96 if goes_to_model else 0.0
 
 
 def _read_request(row: Mapping[str, Any], line: int = 0) -> CapturedRequest:
@@ -72,12 +70,12 @@ def _plain(row: Any) -> Any:
 
 
 def _plain_nock(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    raw = list_of(row.get("rawHeaders"))
-    headers = dict(zip(map(text_of, raw[::2]), map(text_of, raw[1::2]), strict=False)) or row.get(
-        "rawHeaders"
-    )
+    raw = list_of(row.get("rawHeaders"))  # name, value, name, value, ...
+    names, values = map(text_of, raw[::2]), map(text_of, raw[1::2])
+    headers = dict(zip(names, values, strict=False)) or row.get("rawHeaders")
     answer = {"status": row.get("status"), "body": row["response"], "headers": headers}
-    return _pair(row, f"{text_of(row['scope'])}{text_of(row['path'])}", row.get("body"), answer)
+    url = text_of(row["scope"]) + text_of(row["path"])
+    return _pair(row, url, row.get("body"), answer)
 
 
 def _plain_bedrock(row: Mapping[str, Any]) -> Mapping[str, Any]:
