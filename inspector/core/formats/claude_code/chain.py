@@ -263,7 +263,7 @@ def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
 
     Each line of one answer has an earlier line as its parent, or repeats the request id or the size of the prompt.
     """
-    if any(record.parent == uuid for uuid, _ in call.lines):
+    if any(record.parent == uuid for uuid, _ in reversed(call.lines)):  # it is mostly the last line
         return False
     request, message = text_at(record.value, "requestId"), record.value["message"]
     if request and call.request:
