@@ -5,6 +5,7 @@ own folders for settings and data, so that none can see another's, let alone the
 this machine is refused, and the test that tried it fails, even where the code under test swallows the refusal.
 """
 
+import gc
 import ipaddress
 import os
 import shutil
@@ -22,6 +23,9 @@ from inspector.core.tokens.exact import load_tokenizer
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from tests.shared import TRANSCRIPTS
+
+gc.disable()
+"""Until all tests are collected: nothing of a million new objects is garbage (`pytest_collection_finish`)."""
 
 _HOMES = (
     "HOME",
@@ -93,6 +97,58 @@ def _refuse_the_network(event: str, arguments: tuple[object, ...]) -> None:
 
 
 sys.addaudithook(_refuse_the_network)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Exclude the tests themselves from garbage collection: every full collection would visit a million objects.
+
+    What a test makes is mostly freed without a collection, so collections are rarer than Python's (`application` sets
+    the usual threshold again).
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, *gc.get_threshold()[1:])
+    gc.enable()
+
+
+_GROWTH = 256 << 20
+"""Bytes by which a test process grows before its frozen objects are collected, too."""
+
+
+class _Memory:
+    """The resident memory of this process, on systems that have /proc."""
+
+    def __init__(self) -> None:
+        self._file = Path("/proc/self/statm")
+        self._is_known = self._file.exists()
+        self._most = self.measure_bytes() + _GROWTH
+
+    def measure_bytes(self) -> int:
+        """Return the resident bytes; 0 on other systems."""
+        if not self._is_known:
+            return 0
+        return int(self._file.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def free_cycles(self) -> None:
+        """Collect all garbage if the process has grown much.
+
+        The reader and the window freeze what is there, which suits a program with one session. A test process opens
+        hundreds, and the cycles that were frozen with them would stay.
+        """
+        if self.measure_bytes() > self._most:
+            gc.unfreeze()
+            gc.collect()
+            gc.freeze()
+            self._most = self.measure_bytes() + _GROWTH
+
+
+_MEMORY_USE = _Memory()
+
+
+def pytest_runtest_logfinish() -> None:
+    """Keep a test process small between two tests."""
+    _MEMORY_USE.free_cycles()
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,6 @@
 """A desk for a panel under test: a real workbench, bridge and theme, settings in the test's own folder."""
 
+import gc
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,6 +58,7 @@ class Asked:
 def application(qapp: QApplication) -> QApplication:
     """The one application, with the program's fonts and its way to collect garbage."""
     fonts.load()
+    gc.set_threshold(700, *gc.get_threshold()[1:])  # as in the program: `Garbage` reads it
     Garbage(qapp)
     return qapp
 
