@@ -64,13 +64,14 @@ def explained_calls(session: Session, name: str) -> Iterator[Explained]:
 
 
 def explained_table(titles: Mapping[str, str], found: Sequence[Explained]) -> list[str]:
-    """One row a format, one for all."""
+    """Return a row for each format with at least two sessions, and a row for all sessions."""
     lines = [
         "| format | sessions | counted / reported | difference | calls within 3% |",
         "|---|---:|---:|---:|---:|",
     ]
     rows = [(title, [one for one in found if one.format == name]) for name, title in titles.items()]
-    return [*lines, *(_row(title, some) for title, some in (*rows, ("all", found)) if some)]
+    listed = [(title, some) for title, some in rows if len({one.session for one in some}) > 1]
+    return [*lines, *(_row(title, some) for title, some in (*listed, ("all", found)) if some)]
 
 
 def _row(title: str, some: Sequence[Explained]) -> str:
