@@ -374,6 +374,14 @@ class StatusStrip(Guarded, QFrame):
         self._late = delayed(self, LATE_MS, self._show)
         self.problems.hide()
 
+    def sizeHint(self) -> QSize:
+        """Return a size as high as with all parts shown: a part that appears must not move the whole window."""
+        margins, parts = self.contentsMargins(), (self.words, self.problems, self._work)
+        inner = self.layout().contentsMargins()
+        around = margins.top() + margins.bottom() + inner.top() + inner.bottom()
+        height = around + max(part.sizeHint().height() for part in parts)
+        return QSize(super().sizeHint().width(), height)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the keys if there is no room for them beside the other texts."""
         super().resizeEvent(event)

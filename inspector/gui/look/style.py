@@ -156,6 +156,7 @@ QProgressBar::chunk {{ background: {c.accent}; border-radius: 3px; }}
 #TopBar {{ border-bottom: 1px solid {c.line}; }}
 #StatusStrip {{ border-top: 1px solid {c.line}; color: {c.quiet}; }}
 #StatusStrip QLabel {{ color: {c.quiet}; }}
+#StatusStrip QPushButton {{ padding: 0 6px; }}
 #Notice {{ background: {c.raised}; border-bottom: 1px solid {c.line}; }}
 #Notice[bad="true"] {{ border-left: 3px solid {c.high}; }}
 #Notice QPushButton {{ background: {c.hover}; }}
