@@ -39,7 +39,6 @@ def run(arguments: argparse.Namespace) -> None:
     given = [*chosen.session.shared_pins, *arguments.pin]
     histories = recorded_pins(thread, PinIndex(collect_pins(thread, given)))
     window = replace(chosen, at=len(thread.requests)).window(arguments.window)
-    ground = Ground(thread, window.tokens, given)
     names = dict.fromkeys(arguments.policy or ())
     chosen_policies = [find_policy(name) for name in names]
     user_settings = tuple(arguments.set or ())
@@ -47,8 +46,10 @@ def run(arguments: argparse.Namespace) -> None:
         chosen_policies, pairs=user_settings, window=window, client=chosen.session.client
     )
     under = {}
-    for policy, settings in policies:
-        under[policy.name] = replay_report(ground, policy, settings, answer=offline).pins
+    if policies:
+        ground = Ground(thread, window.tokens, given)
+        for policy, settings in policies:
+            under[policy.name] = replay_report(ground, policy, settings, answer=offline).pins
     if arguments.json:
         write_json({"pins": list(describe(histories, under))})
     else:

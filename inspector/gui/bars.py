@@ -368,7 +368,8 @@ class StatusStrip(Guarded, QFrame):
         self.words = label("Nothing open")
         self.problems = button("", show_problems, role="flat")
         self.keys = label(KEYS)
-        row(self.words, self.problems, ..., work, self.keys, of=self, margins=(12, 1, 12, 1))
+        parts = (self.words, self.problems, ..., work, self.keys)
+        self._row = row(*parts, of=self, margins=(12, 1, 12, 1))
         self._shown: tuple[Session | None, Thread | None, Following, int] = (None, None, "", 0)
         self._state = State()
         self._late = delayed(self, LATE_MS, self._show)
@@ -376,9 +377,9 @@ class StatusStrip(Guarded, QFrame):
 
     def sizeHint(self) -> QSize:
         """Return a size as high as with all parts shown: a part that appears must not move the whole window."""
-        margins, parts = self.contentsMargins(), (self.words, self.problems, self._work)
-        inner = self.layout().contentsMargins()
+        margins, inner = self.contentsMargins(), self._row.contentsMargins()
         around = margins.top() + margins.bottom() + inner.top() + inner.bottom()
+        parts = (self.words, self.problems, self._work)
         height = around + max(part.sizeHint().height() for part in parts)
         return QSize(super().sizeHint().width(), height)
 

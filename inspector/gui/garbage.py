@@ -18,6 +18,8 @@ per second, and its objects last."""
 THAW_S, MOST_THAWED = 30.0, 400_000
 """Seconds between two collections of the frozen objects, and the largest number of objects for which a collection takes
 at most 0.1 s. Above that number a large session is open, and its objects last."""
+MANY_S = 300.0
+"""Seconds until the frozen objects are counted again if there were too many: counting a million takes 30 ms."""
 THAW_SHARE = 500
 """Frozen objects are collected so rarely that it takes at most one second in this many."""
 LATE = 0.25
@@ -38,6 +40,8 @@ class Garbage(QObject):
         self._looked = self._thawed = monotonic()
         self._thawing_s = 0.0
         """Seconds that the last collection of the frozen objects took."""
+        self._frozen = 0
+        """Number of frozen objects when they were last counted."""
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(EVERY_MS)
@@ -46,17 +50,20 @@ class Garbage(QObject):
         before, self._looked = self._looked, monotonic()
         if computing_jobs and self._looked - before > LATE:
             gc.freeze()
-        elif not computing_jobs and self._looked > self._thawed + max(
-            THAW_S, THAW_SHARE * self._thawing_s
-        ):
+        elif not computing_jobs and self._looked > self._thawed + self._rest_s():
             self._thaw()
         else:
             collect()
 
+    def _rest_s(self) -> float:
+        """Return the seconds between two collections of the frozen objects."""
+        least = MANY_S if self._frozen > MOST_THAWED else THAW_S
+        return max(least, THAW_SHARE * self._thawing_s)
+
     def _thaw(self) -> None:
         """Collect the cycles among the frozen objects, unless there are too many."""
-        count = gc.get_freeze_count()
-        if 0 < count <= MOST_THAWED:
+        self._frozen = gc.get_freeze_count()
+        if 0 < self._frozen <= MOST_THAWED:
             gc.unfreeze()
             gc.collect()
             gc.freeze()

@@ -26,6 +26,7 @@ def test_long_work_when_it_is_cancelled_ends_and_is_offered_again(
     panel = window.docks.panel("Cost")
     qtbot.waitUntil(lambda: panel.shown is not None and not window.bridge.busy)
     qtbot.waitUntil(window.work.isHidden)
+    height = window.status.height()
     ended = Event()
 
     def wait(task: Task) -> None:
@@ -35,6 +36,8 @@ def test_long_work_when_it_is_cancelled_ends_and_is_offered_again(
 
     panel.desk.bridge.run(wait, lambda _: None)
     qtbot.waitUntil(window.work.isVisible)
+    qtbot.waitUntil(lambda: window.work.height() > 0)
+    assert window.status.height() == height, "else every panel is laid out and painted again"
     assert window.work.words.text().startswith("Working on Cost")
     click(window.work.stop)
     assert ended.wait(10)

@@ -58,7 +58,8 @@ def _words(message: Message) -> Iterator[UserWords]:
     for part, content in enumerate(message.parts):
         if isinstance(content, ToolResult):
             text = content.content[:SCANNED]
-            yield UserWords(_rejection(text), "rejection", part)
+            if reason := _rejection(text):
+                yield UserWords(reason, "rejection", part)
         elif isinstance(content, Text):
             text = content.text[:SCANNED]
             if is_typed:

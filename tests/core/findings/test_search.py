@@ -1,5 +1,7 @@
 """Search: when a message came and when it left, checked against laying out every buffer."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,6 +81,17 @@ def test_what_is_searched(text: str, case: bool, part: int | None) -> None:
     )
     hits = find_text(thread(Stretch(own=[message]).view()), text, case)
     assert [hit.part for hit in hits] == ([] if part is None else [part])
+
+
+_LETTERS = "aAiIkKsSßé 1\u0130\u0131\u017f\u212a\ud800"
+"""Letters with partners outside ASCII if case is ignored, and half a surrogate pair."""
+
+
+@given(st.text(_LETTERS, min_size=1, max_size=3), st.text(_LETTERS, max_size=20))
+def test_text_when_case_is_ignored_is_found_where_a_pattern_finds_it(text: str, held: str) -> None:
+    match = re.search(re.escape(text), held, re.IGNORECASE)
+    hits = find_text(thread(Stretch(own=[user("a", held)]).view()), text)
+    assert [hit.start for hit in hits] == ([] if match is None else [match.start()])
 
 
 @st.composite
