@@ -123,7 +123,7 @@ def shown_window(application: QApplication, folder: Path) -> Iterator[MainWindow
     yield made
     with pytest.MonkeyPatch.context() as patch:
         for desk in ("runs", "proxies"):
-            patch.setattr(f"inspector.gui.{desk}.desk.is_sure", lambda *_: True)
+            patch.setattr(f"inspector.gui.{desk}.desk.is_sure", lambda *_, **_named: True)
         made.runs.controller.close()
         made.proxies.close()
         made.close()

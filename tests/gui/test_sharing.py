@@ -87,7 +87,7 @@ def test_report_is_written_only_after_the_review(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     target = tmp_path / "r.html"
-    monkeypatch.setattr(ask, "ask_new_file", lambda *_: str(target))
+    monkeypatch.setattr(ask, "ask_new_file", lambda *_, **_named: str(target))
     sharing = SharingDesk(desk, None)  # type: ignore[arg-type] # no window is behind it
     opened(transcript)
     answer_dialog(qtbot, sharing.share_report, lambda dialog: dialog.reject())
@@ -121,7 +121,7 @@ def test_unticked_text_stays_and_a_key_is_asked_for_again(
         return answers.pop(0)
 
     monkeypatch.setattr(review_dialog, "is_sure", is_sure)
-    monkeypatch.setattr(ask, "ask_new_file", lambda *_: str(target))
+    monkeypatch.setattr(ask, "ask_new_file", lambda *_, **_named: str(target))
     sharing = SharingDesk(desk, None)  # type: ignore[arg-type] # no window is behind it
     opened(transcript)
     desk.workbench.pin("never guess accounts", True)

@@ -219,11 +219,11 @@ def test_a_save_that_fails_in_the_window_names_the_file(
 ) -> None:
     steps = opened.docks.panel("Steps")
     monkeypatch.setattr(
-        ask, "ask_new_file", lambda *arguments: str(tmp_path / "gone" / "buffer.json")
+        ask, "ask_new_file", lambda *_, **_named: str(tmp_path / "gone" / "buffer.json")
     )
     steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]
     until(lambda: str(tmp_path / "gone" / "buffer.json") in opened.notice.words.text())
-    monkeypatch.setattr(ask, "ask_new_file", lambda *arguments: str(tmp_path / "buffer.json"))
+    monkeypatch.setattr(ask, "ask_new_file", lambda *_, **_named: str(tmp_path / "buffer.json"))
     monkeypatch.setattr(steps_files, "buffer_text", fall)
     with qtbot.captureExceptions():
         steps.files.export_buffer("anthropic")  # type: ignore[attr-defined]

@@ -173,8 +173,8 @@ def test_dropping_all_steps(desk: Desk, panel: StepsPanel, qtbot: QtBot) -> None
 
 
 def answer_dialogs(monkeypatch: pytest.MonkeyPatch, path: Path) -> None:
-    monkeypatch.setattr(ask, "ask_new_file", lambda *_: str(path))
-    monkeypatch.setattr(ask, "ask_steps_file", lambda *_: str(path))
+    monkeypatch.setattr(ask, "ask_new_file", lambda *_, **_named: str(path))
+    monkeypatch.setattr(ask, "ask_steps_file", lambda *_, **_named: str(path))
 
 
 def test_steps_are_saved_and_replayed(
