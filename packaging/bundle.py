@@ -1,11 +1,12 @@
 """Builds what installs without Python: a relocatable folder as tar.zst and a Debian package, both in dist/.
 
-The folder holds a copy of this interpreter with its standard library, the packages of requirements.lock, the program,
-and the license of each. The program starts other processes with its own interpreter, so the interpreter is packed as
-it is and not frozen. System libraries of Qt are not packed: the Debian package depends on them, and in the folder the
-program says which are missing. Both run on systems with the C library of this one, or a later.
+The folder holds a copy of this interpreter with its standard library, the packages of requirements-bundle.lock, the
+program, and the license of each. The program starts other processes with its own interpreter, so the interpreter is
+packed as it is and not frozen. System libraries of Qt are not packed: the Debian package depends on them, and in the
+folder the program says which are missing. Both run on systems with the C library of this one, or a later.
 
-Fails if a result is larger than LIMIT_MB. SOURCE_DATE_EPOCH sets the time of all files.
+Two builds of one commit on one system are identical, byte for byte; SOURCE_DATE_EPOCH sets the time of all files. Fails
+if a result is larger than LIMIT_MB.
 """
 
 import gzip
@@ -72,6 +73,7 @@ TRIED = (
     "anthropic",
     "openai",
     "aiohttp",
+    "mcp.server",
 )
 """Modules that must load from the finished folder."""
 LAUNCHER = f"""#!/bin/sh
@@ -133,14 +135,16 @@ def build_folder(folder: Path) -> None:
     copy_program(packages)
     compile_modules(folder / "lib")
     collect_licenses(folder, packages, libraries)
+    for record in packages.glob("*.dist-info/RECORD"):
+        record.unlink()  # names the folder of this build, and only `pip uninstall` reads it
     copy_shared_files(folder)
     launcher = folder / "bin" / NAME
     launcher.write_text(LAUNCHER)
     launcher.chmod(0o755)
-    set_times(folder)
     run([str(launcher), "info", str(ROOT / "resources" / "sample.jsonl")])
     tried = f"import inspector.gui.app, {', '.join(TRIED)}"
-    run([str(folder / "bin" / PYTHON), "-I", "-c", tried], {"QT_QPA_PLATFORM": "offscreen"})
+    run([str(folder / "bin" / PYTHON), "-IB", "-c", tried], {"QT_QPA_PLATFORM": "offscreen"})
+    set_times(folder)
 
 
 def copy_interpreter(folder: Path) -> None:
@@ -158,7 +162,7 @@ def find_packages(folder: Path) -> Path:
     """Return where the copied interpreter looks for packages: Debian's has its own place."""
     asked = [
         str(folder / "bin" / PYTHON),
-        "-I",
+        "-IB",
         "-c",
         "import site; print(site.getsitepackages()[-1])",
     ]
@@ -171,7 +175,7 @@ def find_packages(folder: Path) -> Path:
 
 def install_packages(packages: Path) -> None:
     """Install the packages of the lock, without what the program never opens."""
-    lock = ROOT / "packaging" / "requirements.lock"
+    lock = ROOT / "packaging" / "requirements-bundle.lock"
     options = (
         "--quiet --no-input --no-deps --no-compile --disable-pip-version-check --only-binary :all:"
     )
@@ -205,13 +209,21 @@ def compile_packages(packages: Path) -> None:
 
 
 def compile_modules(folder: Path, *options: str) -> None:
-    """Compile all modules below the folder, so that they load without a look at their source."""
+    """Compile all modules below the folder, so that they load without a look at their source.
+
+    The fixed seed gives the sets among a module's constants the same order in every build.
+    """
     interpreter = folder
     while not (interpreter / "bin" / PYTHON).exists():
         interpreter = interpreter.parent
-    fixed = ["-q", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(interpreter)]
-    command = [str(interpreter / "bin" / PYTHON), "-I", "-m", "compileall", *fixed, *options]
-    subprocess.run([*command, str(folder)], stdout=subprocess.DEVNULL, check=False)
+    fixed = ["-q", "-f", "-j", "0", "--invalidation-mode", "unchecked-hash", "-s", str(interpreter)]
+    command = [str(interpreter / "bin" / PYTHON), "-sP", "-m", "compileall", *fixed, *options]
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONHASHSEED": "0",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    subprocess.run([*command, str(folder)], env=environment, stdout=subprocess.DEVNULL, check=False)
 
 
 def read_patterns() -> Iterator[str]:
