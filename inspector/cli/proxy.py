@@ -43,6 +43,7 @@ from inspector.proxy.gate import Gate
 from inspector.proxy.holds.compacting import Compactor, Proposal, proposal_words
 from inspector.proxy.holds.hold import HoldInfo, Rule
 from inspector.proxy.holds.holds import Holds
+from inspector.proxy.relay.upstreams import AUTOMATIC
 
 if TYPE_CHECKING:
     from inspector.proxy.relay.server import ProxyServer
@@ -53,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--upstream",
         metavar="URL",
-        required=True,
-        help="the provider: https://api.anthropic.com, ...",
+        default=AUTOMATIC,
+        help="the provider's address; default: that of Anthropic, OpenAI or Gemini, whose API a request calls",
     )
     parser.add_argument(
         "--record", metavar="FILE", required=True, help="a new file, or a recording to append to"

@@ -231,6 +231,15 @@ _QUIET = (
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"
 )
 _CODEX = f'{{name="Context Inspector", base_url="{_BASE}/v1", env_key="OPENAI_API_KEY", wire_api="responses"}}'
+_PI = (
+    f'export default (pi) => {{ pi.registerProvider("anthropic", {{ baseUrl: "{_BASE}" }}); '
+    f'pi.registerProvider("openai", {{ baseUrl: "{_BASE}/v1" }}) }}'
+)
+"""An extension that moves pi's built-in providers."""
+_OPENCODE = {
+    "provider": {name: {"options": {"baseURL": f"{_BASE}/v1"}} for name in ("anthropic", "openai")}
+}
+_GEMINI = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 _COMPATIBLE = {
     "npm": "@ai-sdk/openai-compatible",
     "options": {"baseURL": f"{_BASE}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
@@ -306,13 +315,16 @@ _CLIENTS = (
         speaks="Anthropic or OpenAI",
         snippets=(
             Snippet(
-                "In ~/.pi/agent/models.json",
+                SHELL,
+                f'f=$(mktemp -d)/inspector.js && echo \'{_PI}\' > "$f" && PI_TELEMETRY=0 pi -e "$f"',
+            ),
+            Snippet(
+                "Or in ~/.pi/agent/models.json",
                 _json({"providers": {"anthropic": {"baseUrl": _BASE}}}),
             ),
             Snippet(
                 "Or for OpenAI there", _json({"providers": {"openai": {"baseUrl": f"{_BASE}/v1"}}})
             ),
-            Snippet(SHELL, "PI_TELEMETRY=0 pi"),
         ),
         effects=(
             Effect(
@@ -327,10 +339,8 @@ _CLIENTS = (
         title="opencode",
         speaks="Anthropic or OpenAI",
         snippets=(
-            Snippet(
-                "In ~/.config/opencode/opencode.json",
-                _json({"provider": {"anthropic": {"options": {"baseURL": f"{_BASE}/v1"}}}}),
-            ),
+            Snippet(SHELL, f"OPENCODE_CONFIG_CONTENT='{json.dumps(_OPENCODE)}' opencode"),
+            Snippet("Or in ~/.config/opencode/opencode.json", _json(_OPENCODE)),
             Snippet(
                 "Or for any OpenAI-compatible server",
                 _json({"provider": {"inspector": _COMPATIBLE}}),
@@ -349,16 +359,18 @@ _CLIENTS = (
         title="Gemini CLI",
         speaks="Gemini",
         snippets=(
-            Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
             Snippet(
-                "In its settings.json",
-                _json({"security": {"auth": {"selectedType": "gemini-api-key"}}}),
+                SHELL,
+                f"f=$(mktemp -d)/settings.json && echo '{json.dumps(_GEMINI)}' > \"$f\" && "
+                f'GEMINI_CLI_SYSTEM_DEFAULTS_PATH="$f" GOOGLE_GEMINI_BASE_URL={_BASE} gemini',
             ),
+            Snippet("Or, where ~/.gemini/settings.json holds this", _json(_GEMINI)),
+            Snippet("in the shell", f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
         ),
         effects=(
             Effect(
                 "Only with an API key: a Google login goes to another server.",
-                "GEMINI_API_KEY and the setting.",
+                "GEMINI_API_KEY, and a setting that the line gives by default.",
             ),
             Effect(
                 "It asks again after 60 seconds without an answer, so it can be held for 45 at most."

@@ -5,16 +5,15 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from inspector.core.dialects.catalogue import DIALECTS
 from inspector.extensions.windows import user_windows
 from inspector.proxy.ending import OpenExchanges, finish_exchanges
 from inspector.proxy.holds.hold import Rule
 from inspector.proxy.holds.holds import Holds
 from inspector.proxy.relay.server import ProxyServer
+from inspector.proxy.relay.upstreams import HOSTS
 from inspector.safety.folders import make_private_folder
 
 SIMULATED = "simulated"
-UPSTREAMS: Mapping[str, str] = {dialect.provider: dialect.host for dialect in DIALECTS.values()}
 
 
 class LiveProxy:
@@ -39,7 +38,7 @@ class LiveProxy:
 
                 upstream = opened.enter_context(SimulatedServer()).url
             self._server = ProxyServer(
-                UPSTREAMS.get(upstream, upstream),
+                HOSTS.get(upstream, upstream),
                 record,
                 port=port,
                 gate=self.holds,

@@ -190,7 +190,7 @@ def test_a_start_that_falls_leaves_room_for_the_next(
 ) -> None:
     proxy = stage.window.proxies.controller
 
-    def fall(*given: object) -> Never:
+    def fall(*given: object, **named: object) -> Never:
         raise LookupError("nobody thought of this")
 
     with monkeypatch.context() as broken, stage.qtbot.captureExceptions() as caught:

@@ -30,13 +30,19 @@ from inspector.gui.look.labels import label
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
 from inspector.proxy.clients import ClientSetup, Snippet, connections, new_tag
-from inspector.proxy.live_proxy import SIMULATED, UPSTREAMS
+from inspector.proxy.live_proxy import SIMULATED
+from inspector.proxy.relay.upstreams import AUTOMATIC, HOSTS
 from inspector.safety.keys import address_trouble
 
 COPY, COPIED = "Copy", "Copied"
 ADDRESS = "an address"
 PROVIDERS = (
-    *((name, f"Forwards to {url}; the client brings its key.") for name, url in UPSTREAMS.items()),
+    (
+        AUTOMATIC,
+        "Forwards each request to the provider whose API it calls: Anthropic, OpenAI or Gemini. "
+        "The client brings its key.",
+    ),
+    *((name, f"Forwards to {url}; the client brings its key.") for name, url in HOSTS.items()),
     (SIMULATED, "A provider on this machine that speaks the real protocols: no key, no cost."),
     (
         ADDRESS,
@@ -53,8 +59,8 @@ class ProxyDialog(FormDialog):
         self.setMinimumWidth(600)
         self._settings = settings
         self.wanted: tuple[str, Path, int] | None = None
-        stored = settings.text("proxy/upstream", "anthropic")
-        stored = "anthropic" if address_trouble(stored) else stored  # stored by an earlier version
+        stored = settings.text("proxy/upstream", AUTOMATIC)
+        stored = AUTOMATIC if address_trouble(stored) else stored  # stored by an earlier version
         self._kind = stored if stored in dict(PROVIDERS) else ADDRESS
         self.chips = Chips("Provider", PROVIDERS)
         self.chips.chosen.connect(self._choose)

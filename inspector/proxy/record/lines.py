@@ -25,7 +25,7 @@ from inspector.proxy.record.records import (
     SentRecord,
     iso,
 )
-from inspector.proxy.record.redact import redacted_headers, redacted_path
+from inspector.proxy.record.redact import redacted_headers, redacted_path, redacted_url
 
 _LOOKED_AT = 4
 """Number of events examined from the end: usage, a ping and `[DONE]` may follow the terminal event."""
@@ -209,13 +209,15 @@ class LineEncoder:
         self._pending = None
         match record:
             case RequestRecord(head, body):
-                tag = {"tag": head.tag} if head.tag else {}
+                upstream = redacted_url(head.upstream)
+                known = {"tag": head.tag, "upstream": upstream}
+                optional = {name: value for name, value in known.items() if value}
                 about = {
                     "transport": head.transport,
                     "connection": head.connection,
                     "method": head.method,
                     "path": redacted_path(head.path),
-                    **tag,
+                    **optional,
                     "headers": redacted_headers(head.headers),
                 }
                 fields = self._delta(_body_fields(body, head.headers), head.exchange)

@@ -135,6 +135,8 @@ class RequestHead:
     headers: Pairs
     time: float = field(default_factory=time.time)
     """Time of arrival, in seconds since 1970."""
+    upstream: str = ""
+    """Address of the provider, if the proxy chooses it for each request; empty if all requests go to the same."""
 
     def header(self, name: str) -> str:
         """Return the first header with a name, ignoring case; empty if there is none."""

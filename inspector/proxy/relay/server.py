@@ -28,11 +28,13 @@ from inspector.proxy.relay.http_syntax import (
 from inspector.proxy.relay.link import TcpLink, Unreachable, Upstream
 from inspector.proxy.relay.refusals import error_body, whole
 from inspector.proxy.relay.request import ClientRequest
+from inspector.proxy.relay.upstreams import Upstreams
 from inspector.proxy.relay.websocket import Tunnel, WebSocketTunnel
 from inspector.safety.loopback import STOP_S, LoopbackServer, is_cross_site, is_foreign, is_here
 
 _TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
 _JSON = (("content-type", "application/json"),)
+_NO_PROVIDER = "Nothing in this request says which provider it is for. Start the proxy with the provider's address."
 
 
 def split_tag(target: str) -> tuple[str, str]:
@@ -48,7 +50,7 @@ def split_tag(target: str) -> tuple[str, str]:
 class ConnectionContext:
     """What all connections of the proxy share. `numbers` yields the numbers of exchanges."""
 
-    upstream: Upstream
+    upstreams: Upstreams
     recorder: Recorder
     gate: Gate
     numbers: Iterator[int]
@@ -60,6 +62,8 @@ class ClientConnection:
     def __init__(self, context: ConnectionContext, link: TcpLink, number: int) -> None:
         self._context, self._link, self._number = context, link, number
         self._up: TcpLink | None = None
+        self._upstream: Upstream | None = None
+        """The provider that `_up` leads to."""
         self._is_idle = True
         self._is_tunnel = False
         self._is_last = False
@@ -106,6 +110,7 @@ class ClientConnection:
             return False
         tag, path = split_tag(request.target)
         context = self._context
+        upstream = context.upstreams.choose(path, request.pairs)
         head = RequestHead(
             next(context.numbers),
             connection=self._number,
@@ -114,25 +119,29 @@ class ClientConnection:
             path=path,
             tag=tag,
             headers=request.pairs,
+            upstream=upstream.url if upstream and context.upstreams.is_automatic else "",
         )
         log = ExchangeLog(head, context.recorder, context.gate.answered)
         try:
-            return await self._pass(ClientRequest(request, framing, self._link, log))
+            client = ClientRequest(request, framing, self._link, log)
+            if upstream is None:
+                return await self._refuse(client, _NO_PROVIDER)
+            return await self._pass(client, upstream)
         finally:
             self._link.on_gone = None
             log.finish("client closed" if self._link.gone else "failed")
 
-    async def _pass(self, client: ClientRequest) -> bool:
+    async def _pass(self, client: ClientRequest, upstream: Upstream) -> bool:
         context, log = self._context, client.log
         if context.gate.wants(log.head) and (over := await client.admit(context.gate)) is not None:
             return over
         try:
-            up, is_new = await self._reach()
+            up, is_new = await self._reach(upstream)
         except Unreachable as why:
             return await self._refuse(client, str(why))
         if self._link.gone:
             return False
-        target, authority = context.upstream.target(log.head.path), context.upstream.authority
+        target, authority = upstream.target(log.head.path), upstream.authority
         admitted, exchange = client.admitted, Http1Exchange(client, up)
         self._link.on_gone = up.abort
         try:
@@ -148,7 +157,8 @@ class ClientConnection:
                 return await exchange.splice(answer, admitted)
             return await exchange.relay(answer)
         except NoAnswer as why:
-            return await self._no_answer(client, str(why), is_new=is_new)
+            sentence = f"{upstream.url} gave no answer: {why}."
+            return await self._no_answer(client, sentence, is_new=is_new)
         finally:
             exchange.stop()
 
@@ -167,21 +177,23 @@ class ClientConnection:
         await tunnel.run()
         return False
 
-    async def _no_answer(self, client: ClientRequest, why: str, *, is_new: bool) -> bool:
+    async def _no_answer(self, client: ClientRequest, sentence: str, *, is_new: bool) -> bool:
         if client.log.client_gone or self._link.gone:
             return False
         if not is_new:  # as without the proxy: a reused connection may end during a request, and clients handle that
-            client.log.finish("upstream closed", f"The provider gave no answer: {why}.")
+            client.log.finish("upstream closed", sentence)
             return False
-        return await self._refuse(client, f"{self._context.upstream.url} gave no answer: {why}.")
+        return await self._refuse(client, sentence)
 
-    async def _reach(self) -> tuple[TcpLink, bool]:
-        """Return this client's connection to the provider, and whether it was just opened. Raises Unreachable."""
-        if self._up is not None and self._up.is_usable():
+    async def _reach(self, upstream: Upstream) -> tuple[TcpLink, bool]:
+        """Return this client's connection to a provider, and whether it was just opened. Raises Unreachable."""
+        if self._up is not None and self._upstream is upstream and self._up.is_usable():
             return self._up, False
         if self._up is not None:
+            self._up.on_gone = None
             self._up.abort()
-        self._up = await self._context.upstream.connect()
+        self._up = await upstream.connect()
+        self._upstream = upstream
         self._up.on_gone = self._upstream_gone
         return self._up, True
 
@@ -190,7 +202,7 @@ class ClientConnection:
             self._link.close()
 
     async def _refuse(self, client: ClientRequest, sentence: str) -> bool:
-        """Answer the client, after its whole body, that the provider cannot be reached."""
+        """Answer the client, after its whole body, why its request was not answered by a provider."""
         log, request = client.log, client.log.head
         waits = "100-continue" in request.header("expect").lower()
         while not client.is_done and not waits and await client.read():
@@ -258,9 +270,8 @@ _LAST_S = 0.01
 class ProxyServer(LoopbackServer):
     """Runs the proxy. Nothing is sent anywhere before a client asks.
 
-    `record` is a new file, or a recording that is continued. `heard`, `rule`: see `Recorder`. Raises InspectorError for
-    an
-    address, a port or a file that cannot be used.
+    `upstream` is the provider's address, or AUTOMATIC. `record` is a new file, or a recording that is continued.
+    `heard`, `rule`: see `Recorder`. Raises InspectorError for an address, a port or a file that cannot be used.
     """
 
     NAME: ClassVar[str] = "proxy"
@@ -277,19 +288,19 @@ class ProxyServer(LoopbackServer):
         heard: LineListener | None = None,
         rule: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        self._upstream = Upstream(upstream)
+        self._upstreams = Upstreams(upstream)
         super().__init__(host, port)
         self.gate = gate or Gate()
         try:
             self.recorder = Recorder(
-                record, upstream=self._upstream.url, tell=tell, heard=heard, rule=rule
+                record, upstream=self._upstreams.url, tell=tell, heard=heard, rule=rule
             )
         except BaseException:
             self.socket.close()
             raise
         self._connections = count(1)
         self._context = ConnectionContext(
-            self._upstream, self.recorder, self.gate, numbers=count(self.recorder.first_exchange)
+            self._upstreams, self.recorder, self.gate, numbers=count(self.recorder.first_exchange)
         )
         self._clients: dict[asyncio.Task[None], ClientConnection] = {}
 

@@ -87,7 +87,8 @@ class WholeExchanges:
         elif kind == "request" and number not in self._open:
             whole = self._whole(value)
             self._bodies[number] = object_of(whole, "body")
-            self._open[number] = WholeExchange(number, line, self._upstream, request=whole)
+            upstream = text_of(whole.get("upstream")) or self._upstream
+            self._open[number] = WholeExchange(number, line, upstream, request=whole)
         elif (exchange := self._open.get(number)) is not None:
             if kind == "sent":
                 exchange.sent = self._whole(value)
