@@ -239,7 +239,6 @@ _PI = (
 _OPENCODE = {
     "provider": {name: {"options": {"baseURL": f"{_BASE}/v1"}} for name in ("anthropic", "openai")}
 }
-_GEMINI = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 _COMPATIBLE = {
     "npm": "@ai-sdk/openai-compatible",
     "options": {"baseURL": f"{_BASE}/v1", "apiKey": "{env:OPENAI_API_KEY}"},
@@ -359,18 +358,16 @@ _CLIENTS = (
         title="Gemini CLI",
         speaks="Gemini",
         snippets=(
+            Snippet(SHELL, f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
             Snippet(
-                SHELL,
-                f"f=$(mktemp -d)/settings.json && echo '{json.dumps(_GEMINI)}' > \"$f\" && "
-                f'GEMINI_CLI_SYSTEM_DEFAULTS_PATH="$f" GOOGLE_GEMINI_BASE_URL={_BASE} gemini',
+                "In ~/.gemini/settings.json, unless it is there already",
+                _json({"security": {"auth": {"selectedType": "gemini-api-key"}}}),
             ),
-            Snippet("Or, where ~/.gemini/settings.json holds this", _json(_GEMINI)),
-            Snippet("in the shell", f"GOOGLE_GEMINI_BASE_URL={_BASE} gemini"),
         ),
         effects=(
             Effect(
                 "Only with an API key: a Google login goes to another server.",
-                "GEMINI_API_KEY, and a setting that the line gives by default.",
+                "GEMINI_API_KEY and the setting.",
             ),
             Effect(
                 "It asks again after 60 seconds without an answer, so it can be held for 45 at most."
