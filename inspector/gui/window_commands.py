@@ -108,7 +108,7 @@ def _session_offers(window: CommandTarget, typed: str) -> Iterator[Command]:
     session, thread = bench.state.session, bench.state.thread
     number = digits_of(typed.removeprefix("request").strip().replace(",", ""))
     if thread is not None and number is not None and number < len(thread.requests):
-        yield Command(f"Go to request {number}", partial(bench.move, number))
+        yield Command(f"Go to request {number:,}", partial(bench.move, number))
     if session is None:
         return
     search = partial(window.ask_panel, "Search", typed)

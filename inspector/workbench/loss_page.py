@@ -348,7 +348,7 @@ def _nearest_sentence(fact: Fact, successor: Message) -> str:
 def _place_again(page: LossPage, entry: LossEntry) -> FactPlace:
     use = entry.use
     if use is None:
-        return FactPlace("Needed again", note="No later request needed it.")
+        return FactPlace("No later request needed it")
     pair = (page.messages.get(use.message), page.messages.get(use.result))
     messages = tuple(message for message in pair if message is not None)
     tokens = f", {use.tokens:,} tokens came back" if use.tokens else ""

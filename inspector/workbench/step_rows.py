@@ -39,7 +39,7 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
     """
     earlier = sizer if before is None else before
     tokens = earlier.tokens(steps.origin)
-    place = "the end" if steps.request is None else f"request {steps.request}"
+    place = "the end" if steps.request is None else f"request {steps.request:,}"
     start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
     rows = [StepRow(ORIGIN, depth=0, name=start, tokens=tokens)]
     tokens_after = {ORIGIN: tokens}

@@ -26,7 +26,7 @@ def report(
 def test_next_tier_when_lines_are_ahead_names_the_lowest_with_tokens_and_turns() -> None:
     found = find_next_tier(LINES, 8_000, growth=500)
     assert found is not None
-    assert found.words == "next tier L1 and L2 at 60%: 1,601 tokens to go, about 4 turns"
+    assert found.words == "next tier L1 and L2 at 60%: 1,600 tokens to go, about 4 turns"
 
 
 def test_next_tier_when_a_line_is_reached_names_the_one_above() -> None:

@@ -150,14 +150,14 @@ def _advise_on_cache(session: Session, cost: SessionCost) -> Iterator[Advice]:
     if switched is not None:
         kind = "cache-lifetime-dropped"
         headline = (
-            f"The client shortened its cache lifetime from 1 hour to 5 minutes at request {switched}; "
+            f"The client shortened its cache lifetime from 1 hour to 5 minutes at request {switched:,}; "
             f"1 hour throughout would have saved {dollars(hourly_usd)}"
         )
     pauses = plural(len(covered), "pause")
     finding = f"{headline}: {pauses} of 5 minutes to 1 hour made the cache expire."
     tokens = sum(miss.tokens for miss in covered)
     evidence = (
-        f"The longest of them was {duration(longest.pause_s or 0)}, before request {longest.request}; "
+        f"The longest of them was {duration(longest.pause_s or 0)}, before request {longest.request:,}; "
         f"{tokens:,} tokens were re-sent in all."
     )
     action = _find_action(kind, harness_of(session))

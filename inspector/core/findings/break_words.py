@@ -41,7 +41,7 @@ def say_reading_stopped(read: int, ended: int | None = None, head: int | None = 
         return "Nothing was read from the cache, not even the system prompt and the tools."
     where = f"{read:,} tokens were read from the cache"
     if ended is not None:
-        return f"{where}, up to the end of request {ended}."
+        return f"{where}, up to the end of request {ended:,}."
     if head:
         return (
             f"{where}, as many as by the first request ({head:,}), and less than the first prompt."

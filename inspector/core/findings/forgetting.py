@@ -104,7 +104,7 @@ class Forgetting:
     @property
     def sentence(self) -> str:
         """Return `After request 82 the agent spent 9 calls, 14,300 tokens, $0.18 to get back what it had.`"""
-        place = f"After request {self.request - 1}" if self.request else "After the compaction"
+        place = f"After request {self.request - 1:,}" if self.request else "After the compaction"
         if not self.again:
             return f"{place} nothing had to be read or said again."
         sentence = f"{place} the agent spent {self.amount} to get back what it had."

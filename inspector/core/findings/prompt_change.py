@@ -58,9 +58,9 @@ def _describe_extension(former: Request, request: Request) -> str:
     added = len(request.view) - len(former.view)
     unchanged = plural(len(former.view), "message")
     if added <= 0:
-        return f"The prompt is that of request {former.index}: {unchanged}."
+        return f"The prompt is that of request {former.index:,}: {unchanged}."
     verb = "follows" if added == 1 else "follow"
-    return f"The prompt of request {former.index} is unchanged ({unchanged}); {plural(added, 'message')} {verb}."
+    return f"The prompt of request {former.index:,} is unchanged ({unchanged}); {plural(added, 'message')} {verb}."
 
 
 def compare_tools(former: Prompt, now: Prompt) -> tuple[list[str], list[str], list[str]]:

@@ -79,9 +79,9 @@ def describe_fate(history: PinHistory) -> str:
     was_gone = next((span for span in history.spans if span.state == "gone"), None)
     if last.state == "gone":
         by = f", by {last.evidence}" if last.evidence else ""
-        return f"gone since request {last.first}{by}"
+        return f"gone since request {last.first:,}{by}"
     if was_gone is not None:
-        return f"{last.state} again since {last.first}, gone at {was_gone.first}"
+        return f"{last.state} again since {last.first:,}, gone at {was_gone.first:,}"
     return last.state
 
 

@@ -174,7 +174,7 @@ def _forked(state: State) -> str:
     place = (
         "the buffer after the last record"
         if state.at is None
-        else f"the buffer of request {state.at}"
+        else f"the buffer of request {state.at:,}"
     )
     steps = state.steps
     after_steps = (

@@ -104,7 +104,7 @@ class Overlay(Guarded, QWidget):
         area, colour = self._area, self._theme.colours.playhead
         painter.setPen(QPen(ink(colour), 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
-        word = "end" if self._at is None else str(self._at)
+        word = "end" if self._at is None else f"{self._at:,}"
         size = label_size(painter, word)
         top, far = area.bottom() - size.height() - above, size.width()
         near, others = (x + 4, x - far - 4), (x + 9, *(x - far - away for away in range(9, 60, 5)))

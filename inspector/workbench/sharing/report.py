@@ -126,7 +126,7 @@ def _loss_section(loss: CompactionLoss) -> ReportSection:
             (VERDICT_WORDS[line.first.verdict], line.text, ", ".join(map(str, requests[:5])))
         )
     heads = ("verdict", "what", "needed again at")
-    title = f"Lost by the compaction before request {loss.before_request}"
+    title = f"Lost by the compaction before request {loss.before_request:,}"
     return ReportSection(title, paragraphs=[loss.forgetting.sentence], heads=heads, rows=rows)
 
 

@@ -33,7 +33,7 @@ class NextTier:
     label: str
     """Label of the line: `60%`."""
     to_go: int
-    """Tokens to go until its tiers fire."""
+    """Tokens to go to the line."""
     turns: int | None = None
     """Turns until the tiers fire at the usual growth; None if the usual growth is unknown."""
 
@@ -56,7 +56,7 @@ def find_next_tier(lines: Sequence[Watermark], tokens: int, growth: int = 0) -> 
     if not ahead:
         return None
     line = min(ahead, key=lambda ahead_line: ahead_line.least)
-    to_go = line.to_go(tokens)
+    to_go = line.tokens - tokens
     turns = -(-to_go // growth) if growth > 0 else None
     return NextTier(line.tiers, label=line.label.split(" ")[0], to_go=to_go, turns=turns)
 

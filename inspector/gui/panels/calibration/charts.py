@@ -12,6 +12,7 @@ from inspector.core.words import per_cent
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import CONTROL_GAP, GAP, INSET
 from inspector.gui.panels.calibration.marks import (
     equation_words,
     paint_point,
@@ -40,6 +41,8 @@ NEAR = 8
 """Largest distance in pixels at which the mouse is over a point."""
 MOST_LISTED = 4
 """Most segments whose equations are written above the scatter."""
+FADED = 0.2
+"""Opacity of the segments whose equations are not written."""
 BINS = 13
 """Bars of the histogram."""
 HISTOGRAM_SHARE = 0.18
@@ -137,8 +140,14 @@ class SegmentChart(Chart):
         for sample, number in self.painted_samples():
             point = self.place_of(sample, number)
             if point is not None:
+                painter.setOpacity(self.opacity_of(number))
                 painter.setBrush(ink(segment_colour(self._theme.colours, number)))
                 paint_point(painter, point, number)
+        painter.setOpacity(1)
+
+    def opacity_of(self, number: int) -> float:
+        """Return the opacity of segment `number`, from 0 to 1."""
+        return 1
 
     def paint_playhead(self, painter: QPainter) -> None:
         """Paint a ring around the sample of the playhead."""
@@ -168,6 +177,10 @@ class ScatterChart(SegmentChart):
         """The numbers of the segments whose equations are written: the last ones."""
         first = max(0, len(self.segments) - MOST_LISTED)
         return range(first, len(self.segments))
+
+    def opacity_of(self, number: int) -> float:
+        """Fade the segments whose equations are not written."""
+        return 1 if number in self._listed else FADED
 
     @property
     def area(self) -> QRectF:
@@ -252,7 +265,9 @@ class ScatterChart(SegmentChart):
         for size in (min(sizes), max(sizes)):
             ends.append(QPointF(across.pixel(size), up.pixel(fit.overhead + fit.slope * size)))
         painter.setPen(solid_pen(segment_colour(self._theme.colours, number), width=1.4))
+        painter.setOpacity(self.opacity_of(number))
         painter.drawLine(*ends)
+        painter.setOpacity(1)
 
     def _paint_equations(self, painter: QPainter) -> None:
         """Write above the plot the equation of each line, and the meaning of the dotted line."""
@@ -271,26 +286,30 @@ class ScatterChart(SegmentChart):
         painter.drawText(QPointF(left + 18, top + metrics.ascent()), words)
 
     def _paint_equation(self, painter: QPainter, number: int, top: float) -> None:
-        """Write the name of a segment and the equation of its line."""
+        """Write the name of a segment and the equation of its line, further left if it would leave the chart."""
         metrics, left = self.metrics, self.area.left()
         colour = segment_colour(self._theme.colours, number)
         segment, baseline = self.segments[number], top + metrics.ascent()
+        words = segment_words(segment, number)
+        models = {other.model for other in self.segments}
+        if len(models) > 1:
+            words += f", {segment.model or 'unknown model'}"
+        bold = bold_font(self.font_small)
+        equation = equation_words(segment)
+        equation_width = QFontMetricsF(bold).horizontalAdvance(equation)
+        width = 18 + metrics.horizontalAdvance(words) + GAP + equation_width
+        left = max(float(INSET), min(left, self.width() - width - CONTROL_GAP))
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(ink(colour))
         paint_point(
             painter, place=QPointF(left + 6, top + metrics.height() / 2), number=number, half=3.4
         )
-        words = segment_words(segment, number)
-        models = {other.model for other in self.segments}
-        if len(models) > 1:
-            words += f", {segment.model or 'unknown model'}"
         painter.setPen(ink(self._theme.colours.quiet))
         painter.setFont(self.font_small)
         painter.drawText(QPointF(left + 18, baseline), words)
-        painter.setFont(bold_font(self.font_small))
+        painter.setFont(bold)
         painter.setPen(ink(colour))
-        equation_left = left + 18 + metrics.horizontalAdvance(words) + 12
-        painter.drawText(QPointF(equation_left, baseline), equation_words(segment))
+        painter.drawText(QPointF(left + width - equation_width, baseline), equation)
 
 
 class ResidualChart(SegmentChart):

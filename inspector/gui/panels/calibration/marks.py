@@ -54,4 +54,5 @@ def equation_words(segment: CallSegment) -> str:
         return f"no line: {plural(len(segment.samples), 'sample')}"
     overhead = round(segment.fit.overhead)
     sign = "−" if overhead < 0 else "+"
-    return f"reported = {segment.fit.slope:.3f} × estimated {sign} {grouped(abs(overhead))}"
+    slope = f"{segment.fit.slope:.3f}".replace("-", "−")
+    return f"reported = {slope} × estimated {sign} {grouped(abs(overhead))}"

@@ -246,7 +246,11 @@ def fit_words(estimator_fit: EstimatorFit) -> str:
     if not fit.samples:
         return f"No request has both a reported size and messages in this file: there is nothing to plot{refused}."
     words = f"{plural(len(fit.samples), 'request')} with a reported size{refused}."
-    ratios = [f"{share.category} {share.ratio:.2f}" for share in estimator_fit.shares[:3]]
+    ratios = [
+        f"{share.category} {share.ratio:.2f}"
+        for share in estimator_fit.shares[:3]
+        if share.ratio >= 0.005
+    ]
     return f"{words} Reported for each estimated token: {', '.join(ratios)}." if ratios else words
 
 
@@ -266,9 +270,8 @@ def title_words(estimator_fit: EstimatorFit) -> str:
 
 
 def _slopes(segments: Sequence[CallSegment]) -> str:
-    return _listed(
-        [segment.fit.slope for segment in segments if segment.fit is not None], "{:.3f}".format
-    )
+    slopes = [segment.fit.slope for segment in segments if segment.fit is not None]
+    return _listed(slopes, lambda slope: f"{slope:.3f}".replace("-", "−"))
 
 
 def _intercepts(segments: Sequence[CallSegment]) -> str:

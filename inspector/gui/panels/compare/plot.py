@@ -78,7 +78,7 @@ class ComparePlot(Plot):
         set_height(self.plot, top=max(highest, 1), window=window, headroom=HEADROOM)
 
     def about(self, at: int) -> str:
-        words = [f"request {at}"]
+        words = [f"request {at:,}"]
         for report in self._reports:
             row = report.rows[at]
             text = f"{style_of(report.policy).letter} {grouped(row.tokens)}"

@@ -399,7 +399,7 @@ REGRETS: Sequence[Column[Regret]] = (
     Column("needed by", lambda regret: f"{regret.needed_by} ({regret.how})", width=11, least=12),
     Column(
         "lost by",
-        lambda regret: f"{regret.at.tier} before {regret.at.before_request}",
+        lambda regret: f"{regret.at.tier} before {regret.at.before_request:,}",
         width=19,
         least=17,
     ),

@@ -98,8 +98,8 @@ class CostPlot(Plot):
         assert self._cost is not None
         bill = self._cost.bills[at]
         if bill is None:
-            return f"request {at} · no price"
-        words = [f"request {at}", dollars(bill.total), f"{dollars(self._sum_to(at))} up to here"]
+            return f"request {at:,} · no price"
+        words = [f"request {at:,}", dollars(bill.total), f"{dollars(self._sum_to(at))} up to here"]
         for kind in BILL_KINDS:
             amount = getattr(bill, kind)
             if amount:

@@ -127,7 +127,7 @@ def recorded_events(state: State) -> Sequence[EventRow]:
     return [
         EventRow(
             at=None,
-            step=f"request {recorded.before_request}",
+            step=f"request {recorded.before_request:,}",
             tier=recorded.tier,
             event=recorded.event,
             ahead=current is not None and recorded.before_request > current,

@@ -30,7 +30,7 @@ class PlaceCard(Guarded, QFrame):
         self.setObjectName("PlaceCard")
         self.place: FactPlace | None = None
         self._go = go
-        self.title = Elided(role="strong")
+        self.title = Elided(role="strong", lines=2)
         self.note = label(role="quiet", wrap=True)
         self.link = small_button("", self._follow, role="link")
         self.reader = TextReader(desk.theme, caption.capitalize(), desk.bridge)
@@ -41,6 +41,7 @@ class PlaceCard(Guarded, QFrame):
             self.title,
             self.note,
             (self.reader, 1),
+            ...,
             of=self,
             margins=(10, 6, 4, 2),
             gap=LINE_GAP,
@@ -50,6 +51,7 @@ class PlaceCard(Guarded, QFrame):
         """Show a place; None shows nothing."""
         self.place = place
         self.title.show_text(place.title if place is not None else "")
+        self.reader.setVisible(place is not None and bool(place.messages))
         say(self.note, place.note if place is not None else "")
         has_link = place is not None and place.request is not None and bool(place.messages)
         self.link.setVisible(has_link)

@@ -74,6 +74,8 @@ COLUMNS: Sequence[Column[LossEntry]] = (
 )
 COMPACTION = 3
 """Index of the column that is hidden if all rows belong to one compaction."""
+NEEDS = (4, 5, 6)
+"""Indices of the columns that are hidden if no row was needed again."""
 NOTHING = "Open a transcript to see what its compactions lost."
 GIVE_FIGURES = 60
 """Width in digits that the words beside the buttons need."""
@@ -211,6 +213,8 @@ class LossesPanel(Panel):
         self.says.show_text(describe_page(losses))
         self.count.setText(f"{plural(len(entries), 'fact')}, {choice.view.lower()}")
         self.table.leave_out(COMPACTION, len(losses) < 2)
+        for place in NEEDS:
+            self.table.leave_out(place, not any(entry.use for entry in entries))
         self.table.empty = "" if entries else "No fact of this kind."
         self.table.show_rows(entries)
         self.cards.setVisible(bool(entries))

@@ -79,5 +79,12 @@ def _next_tier(state: State) -> str:
     tokens = pressure_here(state, sizer_of(state))[0].tokens
     if tokens is None:
         return ""
+    due = (
+        [verdict.tier for verdict in state.previews.verdicts if verdict.due]
+        if state.previews
+        else []
+    )
+    if due:
+        return f"next tier {' and '.join(due)}: due now"
     next_tier = find_next_tier(watermarks(state), tokens)
     return next_tier.words if next_tier is not None else ""

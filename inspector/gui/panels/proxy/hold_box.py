@@ -49,8 +49,8 @@ class HoldBox(QFrame):
         """Key of the choice that the user clicked; None: the suggested choice."""
         self.taken: str | None = None
         """Key of the choice with which the user forwarded the request; None: the user has not forwarded it here."""
-        self.who, self.size_, self.left, self.made = (
-            label(role=role, wrap=True) for role in ("strong", "quiet", "", "quiet")
+        self.title, self.who, self.size_, self.left, self.made = (
+            label(role=role, wrap=True) for role in ("heading", "strong", "quiet", "", "quiet")
         )
         self.table = HoldTable()
         self.table.chosen.connect(self._choose)
@@ -63,7 +63,7 @@ class HoldBox(QFrame):
         self.close_ = button("Close", self.hide, about="Put the result away")
         self.close_.hide()
         buttons = flow(self.forward, self.as_it_was, self.look, self.drop, self.close_)
-        lines = (self.who, self.size_, self.bar, self.left, self.table, self.made)
+        lines = (self.title, self.who, self.size_, self.bar, self.left, self.table, self.made)
         column(*lines, holding(buttons), of=self, margins=BOX_INSETS, gap=BOX_GAP)
         self.show_hold(hold, Prospect())
 
@@ -132,6 +132,7 @@ class HoldBox(QFrame):
         self.hold = hold
         if new:
             self._prospect = prospect
+            self.title.setText(_TITLES[hold.why])
             self.who.setText(line(hold_headline(hold), 160))
             self.size_.setText(hold_size(hold))
             self._show_choices()
@@ -172,7 +173,11 @@ class HoldBox(QFrame):
         self.bar.setVisible(not self.hold.is_gone)
 
 
-_WHY = {"watermark": "at the watermark", "each": "each request is held", "by hand": "held by hand"}
+_TITLES = {
+    "watermark": "A request is held at the watermark",
+    "each": "A request is held, as each one is",
+    "by hand": "A request is held, as you asked",
+}
 _NAMES = {
     "claude-code": "Claude Code",
     "codex": "Codex",
@@ -192,11 +197,9 @@ def client_title(name: str) -> str:
 
 
 def hold_headline(hold: HoldInfo) -> str:
-    """Return client, launch or session, model, and why the request is held."""
+    """Return client, launch or session, and model of a held request."""
     launch = hold.tag or hold.session[:8]
-    return " · ".join(
-        word for word in (client_title(hold.client), launch, hold.model, _WHY[hold.why]) if word
-    )
+    return " · ".join(word for word in (client_title(hold.client), launch, hold.model) if word)
 
 
 def hold_size(hold: HoldInfo) -> str:

@@ -32,8 +32,6 @@ FOLDED, FOLDED_FIGURES = 72, 8
 """The same two widths for the folded gauge."""
 _INSET, _FOLDED_INSET = 16, 4
 """Pixels at the sides of the whole and of the folded gauge."""
-PREVIEWED = ("Compact", "Live")
-"""Workspaces in which the gauge shows what the selected tier would leave, because the tier is selected there."""
 SOON = 150
 """Milliseconds after a move of the playhead until the due tiers are computed."""
 LINGER = 800
@@ -51,7 +49,7 @@ class Gauge(Panel):
         self.folded = False
         self._state = State()
         self._now: GaugeReading | None = None
-        self._has_previews = True
+        self._workspace = "Compact"
         self._caption = label("PRESSURE", role="caption")
         self._ratio = label("–", role="pressure")
         self._kind = label(role="badge")
@@ -93,7 +91,7 @@ class Gauge(Panel):
 
     def show_state(self, state: State) -> None:
         now = reading(state)
-        if now is not None and not self._has_previews:
+        if now is not None and not self._selects_tier(state):
             now = replace(now, preview=None)
         self._now, self._state = now, state
         self.tank.show_reading(now)
@@ -110,10 +108,16 @@ class Gauge(Panel):
             self._looks.start()
 
     def note_workspace(self, name: str) -> None:
-        """Show the preview of a tier only in the workspaces that select one."""
-        if self._has_previews != (name in PREVIEWED):
-            self._has_previews = name in PREVIEWED
+        """Show the preview of a tier only where the tier is selected."""
+        if self._workspace != name:
+            self._workspace = name
             self.show_state(self._state)
+
+    def _selects_tier(self, state: State) -> bool:
+        """Is a tier selected in the workspace that is shown? In Live, only while a request is held."""
+        if self._workspace == "Live":
+            return state.proxy is not None and bool(state.proxy.holds)
+        return self._workspace == "Compact"
 
     def _show_words(self, now: GaugeReading | None) -> None:
         if self.folded:
@@ -154,7 +158,8 @@ class Gauge(Panel):
         words = now.due_words if now is not None else ""
         mark(self._due, "due", bool(due))
         self._due.setText(self._fold_due(due or ()) if self.folded else words)
-        self._due.setVisible(now is not None and not (self.folded and not due))
+        has_tokens = now is not None and now.pressure.tokens is not None
+        self._due.setVisible(has_tokens and not (self.folded and not due))
         self._due.setToolTip(
             tip(explain("due", explain("tier"), words or "It is being worked out."))
         )
@@ -216,7 +221,7 @@ class Gauge(Panel):
 
 
 def _folded_place(state: State) -> str:
-    return "end" if state.at is None else f"request\n{state.at}"
+    return "end" if state.at is None else f"request\n{state.at:,}"
 
 
 def _estimate_words(now: GaugeReading | None, name: str) -> str:

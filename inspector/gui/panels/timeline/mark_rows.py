@@ -5,7 +5,7 @@ its marks.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
@@ -235,26 +235,32 @@ class MarkRows(Guarded, QWidget):
             return mark.at - 0.5
         return min(float(mark.at), self._frame.place(None))
 
-    def _folds_of(self, row: _MarkRow, top: float, across: LinearScale) -> Iterator[Fold]:
-        """Yield the visible marks of a row; marks that would overlap form one fold. O(visible marks)."""
-        metrics, y = self._frame.metrics, top + (self.row_height - SIZE) / 2
+    def _folds_of(self, row: _MarkRow, top: float, across: LinearScale) -> list[Fold]:
+        """Return the visible marks of a row; marks that would overlap form one fold. O(visible marks)."""
+        y = top + (self.row_height - SIZE) / 2
         first = bisect_left(row.places, across.low - 1)
         last = bisect_right(row.places, across.high + 1)
-        fold: Fold | None = None
+        folds = list[Fold]()
         for mark in row.marks[first:last]:
             x = across.pixel(self.place_of(mark))
             if not across.start - 1 <= x <= across.end + 1:
                 continue
-            if fold is not None and x - SIZE / 2 < fold.room.right() + APART:
-                fold.marks.append(mark)
-                if len(fold.marks) in (2, 10, 100, 1_000):
-                    fold.room.setWidth(SIZE + 3 + metrics.horizontalAdvance(str(len(fold.marks))))
-                continue
-            if fold is not None:
-                yield fold
-            fold = Fold(row.kind, [mark], QRectF(x - SIZE / 2, y, SIZE, SIZE))
-        if fold is not None:
-            yield fold
+            if folds and x - SIZE / 2 < folds[-1].room.right() + APART:
+                folds[-1].marks.append(mark)
+                if len(folds[-1].marks) in (2, 10, 100, 1_000):
+                    self._fit_number(folds[-1])
+            else:
+                folds.append(Fold(row.kind, [mark], QRectF(x - SIZE / 2, y, SIZE, SIZE)))
+        while len(folds) > 1 and folds[-1].room.right() > across.end + GUTTER_INSET - APART:
+            former = folds[-2]  # the number of the last fold would lie on the count of the row
+            former.marks += folds.pop().marks
+            self._fit_number(former)
+        return folds
+
+    def _fit_number(self, fold: Fold) -> None:
+        """Make room for the number beside a mark that represents several."""
+        number = self._frame.metrics.horizontalAdvance(str(len(fold.marks)))
+        fold.room.setWidth(SIZE + 3 + number)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         frame, across = self._frame, self._frame.across(self.width())
@@ -283,7 +289,7 @@ class MarkRows(Guarded, QWidget):
                 self._paint_words(painter, n * high, title, count)
             for n, row in enumerate(self._rows):
                 if ROW_TITLES[row.kind] not in self.hidden:
-                    folds = list(self._folds_of(row, n * high, across))
+                    folds = self._folds_of(row, top=n * high, across=across)
                     self.folds += folds
                     self._paint_folds(painter, folds)
             for n, bands in enumerate(self.bands, len(self._rows)):
