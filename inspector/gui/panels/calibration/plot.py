@@ -9,7 +9,8 @@ from inspector.gui.look.build import column, holding, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
-from inspector.gui.panels.calibration.charts import CoverageChart, ResidualChart, ScatterChart
+from inspector.gui.panels.calibration.charts import ResidualChart, ScatterChart
+from inspector.gui.panels.calibration.coverage_chart import CoverageChart
 from inspector.gui.panels.calibration.fits import EstimatorFit
 from inspector.gui.widgets.small import Elided
 
