@@ -186,12 +186,19 @@ def _compaction(loss: CompactionLoss, most: int | None) -> Iterator[str]:
     yield from _inventions(loss)
     lines = loss.shown
     if not lines:
-        yield "   Nothing that is worth telling was lost."
+        yield from _nothing_listed(loss)
         return
     yield ""
     yield from _table(lines[:most])
     if most is not None and len(lines) > most:
         yield f"... and {len(lines) - most:,} more (--all lists them)"
+
+
+def _nothing_listed(loss: CompactionLoss) -> Iterator[str]:
+    """Yield what an empty list of losses means; nothing if the summary is not readable, which was said before."""
+    if loss.is_readable:
+        limit = ", as far as the file shows" if loss.count("unknown") else ""
+        yield f"   Nothing that is worth telling was lost{limit}."
 
 
 def _inventions(loss: CompactionLoss) -> Iterator[str]:

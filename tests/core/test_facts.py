@@ -144,6 +144,7 @@ def test_quotation_in_an_explanation_of_a_summary_is_no_rule_and_a_quoted_messag
     summary = (
         'The log line "no new content" means that nothing was watched.\n'
         '- "never touch the migrations folder" (repeated twice)\n'
+        'The hook said "no new content" at 18:00.\n'
         'The user said "do not push to main" and left.'
     )
     message = Message("s", "user", (Text(summary),), summary=True)

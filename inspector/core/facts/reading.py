@@ -28,7 +28,8 @@ _TOLD_WISH = rule("steps.told_wish")
 _ABOUT_FILE = rule("steps.about_file")
 _CITED = re.compile(r'["\u201c]([^"\u201c\u201d\n]{8,400})["\u201d]')
 _USERS = re.compile(
-    r"(?i)\b(?:user|said|says|asked|feedback|request\w*|message|verbatim)\b|用户|[说要]"
+    r"(?i)\b(?:user|asked|feedback|request\w*|message|verbatim"
+    r"|(?:he|she|they|who) (?:\w+ )?(?:said|says))\b|用户|[说要]"
 )
 """Words before a quotation that show that the user said it."""
 _INSIDE = re.compile(r"\s*[^\W\d_]")

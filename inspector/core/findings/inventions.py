@@ -44,7 +44,7 @@ class Invention:
 
 def inventions(summary: Message, before: Sequence[Message]) -> tuple[Invention, ...]:
     """Return the names and numbers in a summary that the messages `before` do not support. O(text of both)."""
-    support = _Support("\n".join(part for message in before for part in texts(message)))
+    support = _Support("\n".join(part for message in before for part in _texts_and_tools(message)))
     unsupported = [(sentence, fact) for sentence, fact in _named(summary) if not support.has(fact)]
     if not unsupported:
         return ()
@@ -52,6 +52,12 @@ def inventions(summary: Message, before: Sequence[Message]) -> tuple[Invention, 
         (sentence, content_words(sentence)) for sentence in _short_sentences(before)
     )
     return tuple(_invention(fact, sentence, passages) for sentence, fact in unsupported)
+
+
+def _texts_and_tools(message: Message) -> Iterator[str]:
+    """Yield the texts of a message and the names of the tools that it calls."""
+    yield from texts(message)
+    yield from (call.name for call in message.calls)
 
 
 def _short_sentences(messages: Sequence[Message]) -> Iterator[str]:

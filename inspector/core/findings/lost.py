@@ -146,8 +146,9 @@ class _Recorded:
         self._silent, self._announced = silent, announced
         self._places = _places(ground)
         took = {at for at, drop in silent.items() if drop.kind in _COMPACTING}
+        self._compacted_at = announced | took
         self._again = forgetting(
-            thread, ground.arrivals, ground.sizes, compacted_at=announced | took
+            thread, ground.arrivals, ground.sizes, compacted_at=self._compacted_at
         )
         self._steps = dict[int, Compacted]()
         self._is_brief = wishes_only
@@ -215,6 +216,7 @@ class _Recorded:
             unknown=unknown,
             places=self._places,
             outside=outside,
+            until=min(filter(at.__lt__, self._compacted_at), default=None),
         )
         messages = {fact: loss.message for fact, loss in gone.items()} | dict.fromkeys(
             only_content, ""

@@ -68,6 +68,8 @@ class LostRow:
     line: int = 0
     """Line of the file that holds the message, from 1; 0: not known."""
 
+    is_needed_late: bool = False
+    """True if it was needed only after the next compaction, which would have removed it anyway."""
     is_made: bool = False
     """True if the agent made the named thing outside the files: a pull request, an issue."""
     is_repeat: bool = False
@@ -98,14 +100,16 @@ class LostRow:
             return 1 if self.verdict == "gone" else 4
         if self.verdict == "unknown":
             return 9
-        if self.verdict == "unsure":
-            return 6
-        return 3 if self.fact.kind == "decision" else 5
+        if self.fact.kind == "decision":
+            return 3 if self.verdict == "gone" else 9
+        return 5 if self.verdict == "gone" else 6
 
     @property
     def _name_hurts(self) -> int:
         if not (self.needed or self.is_made) or self.verdict == "unknown":
             return 9
+        if self.is_needed_late and not self.is_made:
+            return 8
         return 8 if self.is_plain_name or self._is_folder else 2
 
     @property
@@ -152,6 +156,8 @@ class Verdicts:
     """Places of messages by id."""
     outside: frozenset[str] = frozenset()
     """Names of things that the agent made outside the files."""
+    until: int | None = None
+    """The request before which the next compaction took place; None if there is none."""
 
     def row(
         self,
@@ -182,6 +188,7 @@ class Verdicts:
             verdict = "unknown"
         nearest = echo.nearest if verdict in ("unsure", "carried") else ""
         is_made = any(name.text in self.outside for name in names)
+        is_late = self.until is not None and all(use.request >= self.until for use in uses)
         return LostRow(
             whole,
             message,
@@ -191,6 +198,7 @@ class Verdicts:
             why=why,
             request=place.request,
             line=place.line,
+            is_needed_late=is_late and bool(uses),
             is_made=is_made,
         )
 

@@ -317,6 +317,7 @@ def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
     assert "what else it lost is unknown" in describe_losses([one]).text
     said = list(lost_lines(RecordedLosses((one,))))
     assert "   Its summary is not readable in this file: what it lost is unknown." in said
+    assert not [line for line in said if "Nothing that is worth telling" in line]
 
 
 def test_a_replay_says_the_same_of_an_unreadable_summary() -> None:
@@ -439,6 +440,38 @@ def test_summary_of_a_file_that_begins_in_the_middle_is_not_said_to_invent_anyth
     (one,) = losses(late)
     assert (one.inventions, one.is_whole) == ((), False)
     assert not [line for line in lost_lines(RecordedLosses((one,))) if "Its summary" in line]
+
+
+def test_decision_that_may_be_carried_is_not_shown_and_one_that_is_gone_is() -> None:
+    fact = Fact("decision", "We decided to store rates per day.")
+    verdicts = ("gone", "unsure")
+    assert [LostRow(fact, "m", verdict).is_worth_telling for verdict in verdicts] == [True, False]
+
+
+def test_name_is_shown_when_it_is_needed_before_the_next_compaction_and_not_when_after() -> None:
+    again = assistant("", ("c9", "Read", {"file_path": "src/writer_map.py"}))
+    told = thread("Work goes on.", user("Go on."), again)
+    next_summary = Message("s2", "user", (Text("Still at it."),), summary=True)
+
+    def shown(next_at: int) -> bool:
+        compactions = [*told.compactions, Compaction(next_at, "auto", summary=next_summary)]
+        (one, _) = losses(replace(told, compactions=compactions))
+        (row,) = (row for row in one.rows if row.fact.text == "src/writer_map.py")
+        assert row.needed[0].request == 3
+        return row.is_worth_telling
+
+    assert (shown(next_at=4), shown(next_at=3)) == (True, False)
+
+
+def test_empty_list_when_facts_are_unknown_does_not_say_that_nothing_was_lost() -> None:
+    known = CompactionLoss(0, "main", 2, "summary", "auto", 100, 50)
+    row = LostRow(Fact("path", "src/a.py"), "m", "unknown")
+    unknown = replace(known, rows=(row,))
+    last_lines = [list(lost_lines(RecordedLosses((one,))))[-1] for one in (known, unknown)]
+    assert last_lines == [
+        "   Nothing that is worth telling was lost.",
+        "   Nothing that is worth telling was lost, as far as the file shows.",
+    ]
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

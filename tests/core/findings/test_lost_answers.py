@@ -89,3 +89,12 @@ def test_inventions_are_names_that_nothing_before_holds_with_the_nearest_source(
         ("load_rate_table", False),
     ]
     assert found[0].nearest == "The importer needs ledger-core version 3.2.17 for the rates."
+
+
+def test_tool_that_was_called_before_is_no_invention_of_a_summary() -> None:
+    summary = Message(
+        "s", "user", (Text("The answers of AskUserQuestion are in it."),), summary=True
+    )
+    call = assistant("", ("c1", "AskUserQuestion", {"questions": "Which one?"}))
+    assert [one.fact.text for one in inventions(summary, [user("Go on.")])] == ["AskUserQuestion"]
+    assert inventions(summary, [user("Go on."), call]) == ()
