@@ -368,13 +368,8 @@ buffer rebuilt from their own transcripts is compared with the body that was sen
 REPEAT = """\
 ## On your own sessions
 
-```
-context-inspector calibrate FILE --json          one session, every estimator, every call
-python packaging/make_fidelity.py --sessions     a row for each session of the shared folder
-python packaging/make_fidelity.py ~/.claude/projects ~/.codex/sessions
-```
-
-The last command writes this page with your sessions: figures and file names, no contents.""".splitlines()
+`context-inspector calibrate FILE` measures one session. `python packaging/make_fidelity.py ~/.claude/projects` writes
+this page with your sessions: figures and file names, no contents.""".splitlines()
 
 
 def lowest_line(measured: Iterable[Measured]) -> str:
