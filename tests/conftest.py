@@ -20,9 +20,11 @@ import hypothesis
 import pytest
 
 from inspector.core.tokens.exact import load_tokenizer
+from inspector.proxy.record import recorder
 from inspector.simulated.server import SimulatedServer
 from inspector.simulated.state import WINDOW, SimulatedServerState
 from tests.shared import TRANSCRIPTS
+from tests.warm_writer import start_warm
 
 gc.disable()
 """Until all tests are collected: nothing of a million new objects is garbage (`pytest_collection_finish`)."""
@@ -174,6 +176,12 @@ def home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPat
                 kind, core.QSettings.Scope.UserScope, str(folder / "config_home")
             )
     return folder
+
+
+@pytest.fixture(autouse=True)
+def warm_writers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are written by writers that need no start: hundreds of tests make one."""
+    monkeypatch.setattr(recorder, "_start", start_warm)
 
 
 @pytest.fixture(scope="session")

@@ -34,6 +34,11 @@ TOO_MUCH_FOR_THE_PIPE = b"x" * 3_000_000
 SHORT_S = 0.3
 
 
+@pytest.fixture(autouse=True)
+def warm_writers() -> None:
+    """None: here writers are started as the program starts them."""
+
+
 @contextmanager
 def _stopped_writer(proxy: ProxyServer) -> Iterator[int]:
     """The pipe takes a megabyte, and nobody reads it. Gives the writer's process id."""

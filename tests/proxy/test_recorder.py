@@ -45,6 +45,11 @@ OK = answer(
 SECRET = "sk-ant-very-secret"
 
 
+@pytest.fixture(autouse=True)
+def warm_writers() -> None:
+    """None: here writers are started as the program starts them."""
+
+
 def _whole(records: list[dict[str, Any]], number: int) -> Any:
     """The body of a request, with what it shares with earlier ones put back."""
     (line,) = (one for one in records if one["type"] == "request" and one["exchange"] == number)
