@@ -14,6 +14,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Opaque, Text
 from inspector.core.needs import Summarize
 from inspector.core.offline import summarise
+from inspector.core.words import plural
 from inspector.simulated.agent import counted, next_move
 from inspector.simulated.arguments import ArgumentSource, fill, lower_types
 from inspector.simulated.call import SimulatedAnswer, SimulatedCall
@@ -112,7 +113,8 @@ def _chat(messages: Sequence[Message]) -> str:
         message.text for message in messages if message.role == "user" and message.text.strip()
     ]
     last = " ".join(requests[-1].split())[:200] if requests else "nothing"
-    return f"{LABEL} I have read {len(messages)} messages. The last thing you said was: {last}"
+    read = plural(len(messages), "message")
+    return f"{LABEL} I have read {read}. The last thing you said was: {last}"
 
 
 def seal_summary(messages: Sequence[Message]) -> str:
