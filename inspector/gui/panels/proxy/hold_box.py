@@ -259,7 +259,7 @@ def proposal_words(prospect: Prospect) -> str:
 
 def refusal_words(steps: Steps) -> str:
     """Return why a provider would refuse the request after the steps; empty if they cause no new problem."""
-    former = {(problem.rule, problem.message) for problem in find_refusals(steps.origin)}
+    former = {(problem.rule, problem.message) for problem in find_refusals(steps.sent)}
     worse = (
         problem.why
         for problem in find_refusals(steps.buffer)

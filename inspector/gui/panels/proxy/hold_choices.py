@@ -88,8 +88,8 @@ def list_hold_choices(hold: HoldInfo, prospect: Prospect) -> list[HoldChoice]:
 def _choose_steps(hold: HoldInfo, steps: Steps, left: int | None) -> HoldChoice:
     """Return the choice that applies the user's steps: tiers, edits and restored facts."""
     changes = ", ".join(count_fates(steps.fates(since=steps.base(steps.at)))) or "nothing"
-    title = f"With your {plural(len(steps.path()), 'step')}"
-    facts = len(lost(steps.origin.messages, steps.buffer.messages))
+    title = f"With your {plural(len(steps.own_path), 'step')}"
+    facts = len(lost(steps.sent.messages, steps.buffer.messages))
     return HoldChoice(
         STEPPED,
         title,
