@@ -104,5 +104,7 @@ def compare_sizes(steps: Steps, size: Sizer) -> str:
     if steps.step is None:
         return ""
     after = f"{plural(len(steps.buffer.messages), 'message')}, about {grouped(size.tokens(steps.buffer))} tokens"
-    before = f"{plural(len(steps.sent.messages), 'message')}, {grouped(size.tokens(steps.sent))} tokens"
+    before = (
+        f"{plural(len(steps.sent.messages), 'message')}, {grouped(size.tokens(steps.sent))} tokens"
+    )
     return f"{plural(len(steps.own_path), 'step')}: {after} will be sent, instead of {before}"
