@@ -29,6 +29,7 @@ from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BAND, CONTROL_GAP, GAP, LINE_GAP, PAGE_HEAD, STRIP
 from inspector.gui.widgets.small import ProgressBar
 from inspector.gui.work_notice import WorkNotice
 from inspector.gui.workspace import WORKSPACES
@@ -92,11 +93,11 @@ class TopBar(Guarded, QFrame):
         self._row = self._lay_out()
 
     def _lay_out(self) -> QHBoxLayout:
-        history = row(self.back, self.forward, gap=2)
+        history = row(self.back, self.forward, gap=LINE_GAP)
         opening = (self.opener, self.live, self.follow)
         choices = (self.agent, self.policy, self.limit)
         left = (history, *opening, 8, self.workspaces, 8, *choices)
-        return row(*left, ..., self.box, of=self, margins=(12, 7, 12, 7), gap=8)
+        return row(*left, ..., self.box, of=self, margins=PAGE_HEAD, gap=CONTROL_GAP)
 
     def show_state(self, state: State) -> None:
         """Show the chosen agent, policy and context window on their buttons."""
@@ -275,8 +276,8 @@ class Notice(QFrame):
             self.more,
             self.button,
             of=self,
-            margins=(13, 6, 13, 6),
-            gap=12,
+            margins=BAND,
+            gap=GAP,
         )
         self._opening: OpeningProgress | None = None
         self._note = ""
@@ -369,7 +370,7 @@ class StatusStrip(Guarded, QFrame):
         self.problems = button("", show_problems, role="flat")
         self.keys = label(KEYS)
         parts = (self.words, self.problems, ..., work, self.keys)
-        self._row = row(*parts, of=self, margins=(12, 1, 12, 1))
+        self._row = row(*parts, of=self, margins=STRIP)
         self._shown: tuple[Session | None, Thread | None, Following, int] = (None, None, "", 0)
         self._state = State()
         self._late = delayed(self, LATE_MS, self._show)

@@ -10,6 +10,7 @@ from inspector.core.words import per_cent
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.look.build import button, row
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import CONTROL_GAP
 
 LOOK_MS = 300
 """Milliseconds between two checks, and also the age from which a job is reported."""
@@ -34,7 +35,7 @@ class WorkNotice(QFrame):
         self.stop = button("Cancel", self.cancel_work, about=about, role="flat")
         # The button is often hidden; a command does the same.
         self.stop.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        row(self.words, self.stop, of=self, gap=8)
+        row(self.words, self.stop, of=self, gap=CONTROL_GAP)
         self._timer = QTimer(self, interval=LOOK_MS)
         self._timer.timeout.connect(self.look)
         self._timer.start()

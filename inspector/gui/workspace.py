@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow, QTabBar, QTabWidget, QWi
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import delayed, row
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.panels.panel import Panel, Place
 
 _AREAS: dict[Place, Qt.DockWidgetArea] = {
@@ -254,7 +255,7 @@ class WorkspacePage(Guarded, QMainWindow):
         if kind == "none":
             head.setFixedHeight(0)
         else:
-            row(label(title.upper(), role="caption"), ..., of=head, margins=(13, 9, 13, 2))
+            row(label(title.upper(), role="caption"), ..., of=head, margins=LIST_HEAD)
         return head
 
     def childEvent(self, event: QChildEvent) -> None:

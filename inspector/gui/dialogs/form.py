@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QLabel, QL
 from inspector.core.words import sentence_case
 from inspector.gui.look.build import Item, button, column, holding, line_field, row
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import DIALOG_INSETS
 
 
 class FormDialog(QDialog):
@@ -28,7 +29,7 @@ class FormDialog(QDialog):
     def lay_out(self, says: str, *parts: Item, gap: int = 10) -> None:
         """Lay out the description `says`, the parts and the buttons below each other."""
         about: tuple[QWidget, ...] = (label(says, role="quiet", wrap=True),) if says else ()
-        column(*about, *parts, self.buttons, of=self, margins=(20, 16, 20, 14), gap=gap)
+        column(*about, *parts, self.buttons, of=self, margins=DIALOG_INSETS, gap=gap)
 
     def refuse(self, why: str) -> None:
         """Show why the input cannot be accepted, as a sentence."""

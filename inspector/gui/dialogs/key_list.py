@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QGridLayout, QVBoxLayou
 from inspector.gui.commands import Command
 from inspector.gui.look.build import column, holding, row, scrolled
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import CONTROL_GAP
 
 MARGINS = (24, 20, 24, 16)
 """Pixels left of, above, right of and below the list."""
@@ -51,14 +52,16 @@ class KeyList(QDialog):
 
 
 def _group_block(name: str, commands: Iterable[Command]) -> QWidget:
-    return holding(column(label(name.upper(), role="caption"), _rows(commands), 12, gap=8))
+    return holding(
+        column(label(name.upper(), role="caption"), _rows(commands), 12, gap=CONTROL_GAP)
+    )
 
 
 def _columns(blocks: Sequence[QWidget], width: int) -> Sequence[QVBoxLayout]:
     """Distribute the blocks over columns of about the same height, as many as fit into `width` pixels."""
     widest = max(block.sizeHint().width() for block in blocks)
     fitting = (width - MARGINS[0] - MARGINS[2]) // (widest + BETWEEN)
-    columns = [column(gap=8) for _ in range(max(1, min(COLUMNS, fitting)))]
+    columns = [column(gap=CONTROL_GAP) for _ in range(max(1, min(COLUMNS, fitting)))]
     heights = [0] * len(columns)
     for block in blocks:
         lowest = heights.index(min(heights))

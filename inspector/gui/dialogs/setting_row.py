@@ -23,6 +23,7 @@ from inspector.core.errors import InspectorError
 from inspector.core.policies.settings import WHOSE, WindowFrom, form_fields
 from inspector.gui.look.build import column, holding, mark, small_button
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import BOX_GAP, CONTROL_GAP, INSET
 
 
 class SettingRows(QScrollArea):
@@ -38,7 +39,7 @@ class SettingRows(QScrollArea):
         self._put = put
         self._policy = ""
         self.rows: dict[str, SettingRow] = {}
-        self._list = column(..., margins=(0, 0, 0, 8), gap=0)
+        self._list = column(..., margins=(0, 0, 0, CONTROL_GAP), gap=0)
         self.setWidgetResizable(True)
         self.setWidget(holding(self._list))
 
@@ -122,7 +123,7 @@ class SettingRow(QWidget):
 
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
-        grid.setContentsMargins(13, 5, 10, 5)
+        grid.setContentsMargins(INSET, BOX_GAP, CONTROL_GAP, BOX_GAP)
         grid.setHorizontalSpacing(6)
         grid.setVerticalSpacing(1)
         grid.setColumnStretch(0, 1)

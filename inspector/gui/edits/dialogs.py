@@ -17,6 +17,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, column, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import DIALOG_GAP
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.editable_text import EditableText
 from inspector.workbench.edits import editable
@@ -126,7 +127,7 @@ class DropDialog(QDialog):
         about = "A provider would refuse the buffer; the panel “Valid” says why"
         self.alone = button("Drop it alone", lambda: self._choose("alone"), about=about)
         foot = row(..., button("Cancel", self.reject), self.alone, self.pair)
-        column(label(says, wrap=True), foot, of=self, margins=None, gap=14)
+        column(label(says, wrap=True), foot, of=self, margins=None, gap=DIALOG_GAP)
 
     def _choose(self, what: str) -> None:
         self.chosen = what

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QPushButton
 
 from inspector.gui.live.status import LiveStatus
 from inspector.gui.look.build import button, mark, row
+from inspector.gui.look.tokens import BAND, CONTROL_GAP
 from inspector.gui.widgets.small import Elided
 
 
@@ -25,7 +26,7 @@ class LiveBar(QFrame):
         self.setObjectName("LiveBar")
         self.chip = button("", show, about=about, role="run")
         self.says = Elided()
-        row(self.chip, (self.says, 1), *buttons, of=self, margins=(12, 5, 12, 5), gap=7)
+        row(self.chip, (self.says, 1), *buttons, of=self, margins=BAND, gap=CONTROL_GAP)
         self.hide()
 
     def show_status(self, status: LiveStatus | None) -> None:

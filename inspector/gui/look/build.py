@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from inspector.gui.guard import Guarded
 from inspector.gui.look.labels import label, tip
+from inspector.gui.look.tokens import GAP, INSET
 
 Item: TypeAlias = (
     "QWidget | QLayout | int | EllipsisType | tuple[QWidget | QLayout | EllipsisType, int]"
@@ -243,7 +244,10 @@ def empty_page(what: str, *begin: QPushButton) -> QWidget:
     """Return the page of a panel that is still empty: what the panel is for, and the buttons with which to begin."""
     return holding(
         column(
-            label(what, role="quiet", wrap=True), row(*begin, ...), ..., margins=(13, 12, 12, 12)
+            label(what, role="quiet", wrap=True),
+            row(*begin, ...),
+            ...,
+            margins=(INSET, GAP, GAP, GAP),
         )
     )
 

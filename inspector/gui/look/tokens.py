@@ -11,11 +11,13 @@ INSET: Final = 13
 """Distance between the edge of a panel and its text."""
 CARD_INSET: Final = 14
 """Distance between the edge of a card and its text."""
+CARD_INSETS: Final = (CARD_INSET, 7, CARD_INSET, 8)
+"""Left, top, right and bottom margins of a card."""
 GAP: Final = 12
 """Distance between two cards, and between groups of controls."""
 CONTROL_GAP: Final = 8
 """Distance between two controls of a group."""
-PAGE_HEAD: Final = (12, 7, 12, 7)
+PAGE_HEAD: Final = (INSET, 7, GAP, 7)
 """Left, top, right and bottom margins of the head of a page."""
 PAGE_INSETS: Final = (INSET, 7, CONTROL_GAP, 2)
 """Left, top, right and bottom margins of a page whose title is part of its text."""
@@ -29,8 +31,16 @@ LIST_FOOT: Final = (INSET, 0, CONTROL_GAP, 1)
 """Left, top, right and bottom margins of the line below a list."""
 PANEL_INSETS: Final = (INSET, 8, 10, 8)
 """Left, top, right and bottom margins of a panel of several blocks."""
-BLOCK_INSETS: Final = (16, 10, 16, 10)
+BLOCK_INSETS: Final = (INSET, 10, INSET, 10)
 """Left, top, right and bottom margins of a block of settings or figures."""
+BAND: Final = (INSET, 5, INSET, 3)
+"""Left, top, right and bottom margins of a line across the window or above a chart."""
+STRIP: Final = (GAP, 1, GAP, 1)
+"""Left, top, right and bottom margins of the status bar."""
+DIALOG_INSETS: Final = (20, 16, 20, 14)
+"""Left, top, right and bottom margins of a dialog."""
+DIALOG_GAP: Final = 14
+"""Distance between the blocks of a dialog."""
 CHIP_GAP: Final = 6
 """Distance between two chips, and between the blocks of a panel."""
 LINE_GAP: Final = 2

@@ -27,6 +27,15 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, holding, line_field, row, scrolled
 from inspector.gui.look.fonts import mono_font
 from inspector.gui.look.labels import label
+from inspector.gui.look.tokens import (
+    BOX_GAP,
+    CHIP_GAP,
+    CONTROL_GAP,
+    DIALOG_GAP,
+    DIALOG_INSETS,
+    GAP,
+    LINE_GAP,
+)
 from inspector.gui.settings import Settings
 from inspector.gui.widgets.chips import Chips
 from inspector.proxy.clients import ClientSetup, Snippet, connections, new_tag
@@ -85,7 +94,7 @@ class ProxyDialog(FormDialog):
             "A reverse proxy on this machine, between an agent and its provider. Nothing of what passes is changed "
             "unless you hold a request and change it. Keys pass through and are not recorded."
         )
-        self.lay_out(says, grid, self.trouble, ..., gap=12)
+        self.lay_out(says, grid, self.trouble, ..., gap=GAP)
         self.chips.select(self._kind)
         self._choose(self._kind)
 
@@ -125,7 +134,7 @@ class ConnectDialog(QDialog):
         self.clients = QListWidget()
         self.clients.setAccessibleName("Clients")
         self.clients.setMaximumWidth(190)
-        self.clients.setSpacing(3)
+        self.clients.setSpacing(BOX_GAP)
         about = "Part of the address, so that this launch can be distinguished from others. May be empty."
         self.tag = line_field("Tag of this launch", new_tag(), about=about)
         self.tag.setMaximumWidth(150)
@@ -137,8 +146,8 @@ class ConnectDialog(QDialog):
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         tag = row(label("Tag of this launch", role="quiet"), self.tag, again, self.trouble, ...)
-        middle = row(self.clients, (column(tag, (self.page, 1)), 1), gap=16)
-        column((middle, 1), buttons, of=self, margins=(18, 16, 18, 14))
+        middle = row(self.clients, (column(tag, (self.page, 1)), 1), gap=DIALOG_GAP)
+        column((middle, 1), buttons, of=self, margins=DIALOG_INSETS)
         self.tag.textChanged.connect(self._renew)
         self.clients.currentRowChanged.connect(self._show)
         self._renew()
@@ -159,16 +168,18 @@ class ConnectDialog(QDialog):
 
 
 def _page(setup: ClientSetup) -> QWidget:
-    page = column(label(setup.title, role="strong"), margins=(0, 6, 12, 6), gap=6)
+    page = column(
+        label(setup.title, role="strong"), margins=(0, CHIP_GAP, GAP, CHIP_GAP), gap=CHIP_GAP
+    )
     tried = f" · tried with {setup.tried}" if setup.tried else ""
     page.addWidget(
         label(f"Speaks to {setup.speaks}: the proxy must forward there{tried}.", role="quiet")
     )
     for snippet in setup.snippets:
-        page.addSpacing(4)
+        page.addSpacing(BOX_GAP)
         page.addWidget(_snippet(snippet))
     if setup.effects:
-        page.addSpacing(8)
+        page.addSpacing(CONTROL_GAP)
         page.addWidget(label("WHAT IT DOES OTHERWISE, AND WHAT TO SET AGAINST IT", role="caption"))
     for effect in setup.effects:
         page.addWidget(label(f"• {effect.what}", wrap=True))
@@ -187,7 +198,7 @@ def _snippet(snippet: Snippet) -> QWidget:
     copy.setAccessibleName(f"{COPY}: {snippet.where}")
     text = _Lines(snippet.text.rstrip("\n"))
     text.setAccessibleName(snippet.where)
-    return holding(column(row(label(snippet.where, role="quiet"), ..., copy), text, gap=3))
+    return holding(column(row(label(snippet.where, role="quiet"), ..., copy), text, gap=LINE_GAP))
 
 
 class _Lines(Guarded, QPlainTextEdit):
@@ -249,7 +260,7 @@ class ClientLines(QScrollArea):
             grid,
             ...,
             of=page,
-            gap=8,
+            gap=CONTROL_GAP,
         )
         self.setWidget(page)
 

@@ -12,6 +12,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, field, row, small_button
 from inspector.gui.look.labels import label
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BOX_GAP, CONTROL_GAP
 from inspector.gui.widgets.overview import Overview
 from inspector.gui.widgets.text import PlainText
 
@@ -38,7 +39,14 @@ class FindBar(Guarded, QWidget):
             small_button("↑", lambda: self.step(-1), name="Previous"),
             small_button("↓", lambda: self.step(1), name="Next"),
         )
-        row((self.field, 1), self.count, back, on, of=self, margins=(8, 4, 8, 4))
+        row(
+            (self.field, 1),
+            self.count,
+            back,
+            on,
+            of=self,
+            margins=(CONTROL_GAP, BOX_GAP, CONTROL_GAP, BOX_GAP),
+        )
         self.hide()
 
     def open(self) -> None:

@@ -28,7 +28,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, field, holding, row, small_button
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import GAP, LIST_HEAD
+from inspector.gui.look.tokens import BOX_GAP, CONTROL_GAP, GAP, INSET, LINE_GAP, LIST_HEAD
 from inspector.gui.look.visible import line
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.breakdown.changes import ChangesTable
@@ -286,7 +286,9 @@ class BreakdownPanel(Panel):
             ("Changes", self.changes),
         ):  # fmt: skip
             stack.addWidget(
-                part if part is not self.icicle else holding(row(part, margins=(13, 2, 13, 5)))
+                part
+                if part is not self.icicle
+                else holding(row(part, margins=(INSET, LINE_GAP, INSET, BOX_GAP)))
             )
             self.tabs.addTab(name)
         self.tabs.setAccessibleName("What fills the buffer")
@@ -297,7 +299,7 @@ class BreakdownPanel(Panel):
         self.tabs.currentChanged.connect(
             lambda _: self.changes.show_state(self.desk.workbench.state)
         )
-        head = row(self.tabs, ..., self.search, margins=(0, 0, 8, 0), gap=GAP)
+        head = row(self.tabs, ..., self.search, margins=(0, 0, CONTROL_GAP, 0), gap=GAP)
         chosen = row((self.says, 1), self.all, margins=LIST_HEAD, gap=GAP)
         column(head, chosen, (stack, 1), of=self, gap=0)
         self.changes.chosen.connect(self.look_into)

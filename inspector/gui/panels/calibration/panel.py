@@ -18,7 +18,15 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import CONTROL_GAP, LINE_GAP, LIST_FOOT, PAGE_HEAD
+from inspector.gui.look.tokens import (
+    BOX_GAP,
+    CHIP_GAP,
+    CONTROL_GAP,
+    GAP,
+    LINE_GAP,
+    LIST_FOOT,
+    PAGE_HEAD,
+)
 from inspector.gui.panels.calibration.fits import EstimatorFit, fit_estimator
 from inspector.gui.panels.calibration.plot import CalibrationPlot
 from inspector.gui.panels.panel import Panel
@@ -107,13 +115,13 @@ class CalibrationPanel(Panel):
         self.about = label(ABOUT, role="small", wrap=True)
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._foot = row((self.says, 1), self.tokenizers, margins=LIST_FOOT)
-        self._beside = holding(column(self.about, ..., margins=(0, 6, 12, 0)))
+        self._beside = holding(column(self.about, ..., margins=(0, CHIP_GAP, GAP, 0)))
         table = row((self.table, 1), self._beside, gap=CONTROL_GAP)
         self.title = Elided("quiet")
         name = label("Estimators against reported tokens", role="heading")
         self._head = row(name, 12, (self.title, 1), margins=PAGE_HEAD)
         above = holding(
-            column(self._head, (table, 1), self._foot, margins=(0, 0, 0, 4), gap=LINE_GAP)
+            column(self._head, (table, 1), self._foot, margins=(0, 0, 0, BOX_GAP), gap=LINE_GAP)
         )
         self._split = splitter(above, self.plot, shares=(0, 1))
         self._stack = pages(self, self._empty, self._split)

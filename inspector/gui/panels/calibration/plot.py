@@ -9,12 +9,13 @@ from inspector.gui.look.build import column, holding, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import LIST_HEAD
 from inspector.gui.panels.calibration.charts import ResidualChart, ScatterChart
 from inspector.gui.panels.calibration.coverage_chart import CoverageChart
 from inspector.gui.panels.calibration.fits import EstimatorFit
 from inspector.gui.widgets.small import Elided
 
-HEAD = (16, 8, 16, 2)
+HEAD = LIST_HEAD
 """Margins of a chart's heading."""
 EXPECTED_WORDS = "stroke: expected share"
 

@@ -12,7 +12,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, choice, field, holding, mark, row
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.tokens import CHIP_GAP, LIST_HEAD
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, CONTROL_GAP, LIST_HEAD
 from inspector.gui.panels.compare.table import SAMPLE, sample_icon, style_of
 from inspector.gui.widgets.chips import flow
 from inspector.workbench.compare import BASE, DEFAULT, NAMES
@@ -129,7 +129,12 @@ class SweepBar(Guarded, ChoiceBar):
             pair = QWidget()
             row(label(("varies", "and")[n], role="quiet"), key, values, of=pair, gap=CHIP_GAP)
             pairs.append(pair)
-        row((holding(flow(self.policies, *pairs)), 1), self.button, of=self, margins=(0, 5, 8, 4))
+        row(
+            (holding(flow(self.policies, *pairs)), 1),
+            self.button,
+            of=self,
+            margins=(0, BOX_GAP, CONTROL_GAP, BOX_GAP),
+        )
         self.policies.currentIndexChanged.connect(lambda _: self.changed.emit())
 
     def resizeEvent(self, event: QResizeEvent) -> None:

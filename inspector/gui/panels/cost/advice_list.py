@@ -25,7 +25,7 @@ class AdviceList(Guarded, QFrame):
             label("WHAT TO CHANGE", role="caption"),
             *self.rows,
             of=self,
-            margins=(0, 4, 0, 4),
+            margins=(0, BOX_GAP, 0, BOX_GAP),
             gap=BOX_GAP,
         )
         self.hide()

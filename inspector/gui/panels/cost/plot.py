@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from typing import TypeAlias
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
@@ -13,6 +14,7 @@ from inspector.core.tokens.prices import BILL_KINDS
 from inspector.gui.look.colours import ink
 from inspector.gui.look.number_formats import dollars, dollars_up_to
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import CONTROL_GAP
 from inspector.gui.panels.cost.figures import CAUSE_NAMES, CostFigures
 from inspector.gui.widgets.chart import dashed_pen, paint_pointer, paint_vertical
 from inspector.gui.widgets.overlay import Overlay
@@ -30,6 +32,10 @@ _LEGEND_KINDS = (*BILL_KINDS[1:], BILL_KINDS[0])
 HEADROOM = 1.25
 _TOTAL_SHARE, _TOTAL_LINES = 0.3, 4
 """Share of the height that the running total takes, and its height in lines of text below which it is hidden."""
+LegendEntry: TypeAlias = tuple[str, str, bool]
+"""Colour and name of an entry, and whether the name begins with a mark instead of a swatch."""
+_SWATCH = 13
+"""Width of a swatch of the legend with its gap, in pixels."""
 _LEGEND_HEIGHT = 22
 """Pixels kept free for the legend above the highest triangle."""
 
@@ -159,9 +165,12 @@ class CostOverlay(Overlay):
         painter.setClipRect(area)
         self._paint_compactions(painter, area, figures.cost)
         self._paint_misses(painter, area, figures.cost)
+        legend = list(self._place_legend(painter, area, figures))
+        for room, _ in legend:
+            self.labels.take(room)
         place = self._place(self._at, len(figures.cost.bills))
         self._paint_playhead(painter, self._point(place, 0).x(), area.bottom())
-        self._paint_legend(painter, area, figures)
+        self._paint_legend(painter, legend)
 
     def _paint_compactions(self, painter: QPainter, area: QRectF, cost: ThreadCost) -> None:
         """Paint a dashed line before the request of each compaction, at most one per pixel."""
@@ -182,27 +191,37 @@ class CostOverlay(Overlay):
             colour = colours.good if miss.cause == "compaction" else colours.high
             paint_pointer(painter, point.x(), tip, colour)
 
-    def _paint_legend(self, painter: QPainter, area: QRectF, figures: CostFigures) -> None:
-        """Paint the names of colours and marks at the top, as many as fit."""
-        colours, metrics = self._theme.colours, QFontMetricsF(painter.font())
-        x, top = area.left() + 8, area.top()
-        for colour, name, is_mark in self._legend_entries(figures):
-            name_width = metrics.horizontalAdvance(name)
+    def _place_legend(
+        self, painter: QPainter, area: QRectF, figures: CostFigures
+    ) -> Iterator[tuple[QRectF, LegendEntry]]:
+        """Yield the names of colours and marks that fit at the top, with the room of each."""
+        metrics = QFontMetricsF(painter.font())
+        x = area.left() + CONTROL_GAP
+        for entry in self._legend_entries(figures):
+            name_width = metrics.horizontalAdvance(entry[1])
             if x + name_width + 14 > area.right():
                 return
-            swatch = 0 if is_mark else 13
+            swatch = 0 if entry[2] else _SWATCH
             # no line may run through a name
-            background = QRectF(x - 3, top + 1, name_width + swatch + 6, 18)
-            painter.fillRect(background, ink(colours.window))
-            if not is_mark:
-                painter.fillRect(QRectF(x, top + 5, 9, 9), ink(colour))
-            text_colour = colour if is_mark else colours.quiet
-            painter.setPen(ink(text_colour))
-            painter.drawText(QPointF(x + swatch, top + 14), name)
-            x += name_width + swatch + (16 if is_mark else 14)
+            yield QRectF(x - 3, area.top() + 1, name_width + swatch + 6, 18), entry
+            x += name_width + swatch + (16 if entry[2] else 14)
 
-    def _legend_entries(self, figures: CostFigures) -> Iterator[tuple[str, str, bool]]:
-        """Yield (colour, name, whether the name begins with a mark instead of a swatch)."""
+    def _paint_legend(
+        self, painter: QPainter, places: Sequence[tuple[QRectF, LegendEntry]]
+    ) -> None:
+        """Paint the names of colours and marks."""
+        colours = self._theme.colours
+        for room, (colour, name, is_mark) in places:
+            painter.fillRect(room, ink(colours.window))
+            left = room.left() + 3
+            if not is_mark:
+                painter.fillRect(QRectF(left, room.top() + 4, 9, 9), ink(colour))
+                left += _SWATCH
+            painter.setPen(ink(colour if is_mark else colours.quiet))
+            painter.drawText(QPointF(left, room.top() + 13), name)
+
+    def _legend_entries(self, figures: CostFigures) -> Iterator[LegendEntry]:
+        """Yield the entries in their order."""
         colours, cost = self._theme.colours, figures.cost
         for kind in _LEGEND_KINDS:
             if kind in figures.kinds:

@@ -16,7 +16,7 @@ from inspector.gui.look.colours import fate_colour
 from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.tokens import LINE_GAP
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, CONTROL_GAP, LINE_GAP
 from inspector.gui.look.visible import line
 from inspector.gui.widgets.chips import flow
 from inspector.gui.widgets.small import Elided
@@ -69,14 +69,20 @@ class DiffBar(Guarded, QWidget):
         self.undo = small_button(UNDO, undo, role="")
         self.run = small_button("Run", run, about="Run the previewed tier", role="")
         self.headline = Elided("strong")
-        self.headline.setContentsMargins(8, 0, 8, 0)
+        self.headline.setContentsMargins(CHIP_GAP, 0, CONTROL_GAP, 0)
         self._tools = (self.choice, *self.chips.values())
         walks = (self.previous, self.next, self.text)
         self._beside = (*walks, self.undo, self.run)
         tools = row((flow(*self._tools, gap=_APART), 1), *walks, 4, self.undo, self.run, gap=_APART)
         # So that nothing moves when the choice is hidden.
         tools.addStrut(self.choice.sizeHint().height())
-        self._lines = row((self.headline, 1), tools, of=self, margins=(8, 4, 8, 4), gap=LINE_GAP)
+        self._lines = row(
+            (self.headline, 1),
+            tools,
+            of=self,
+            margins=(CONTROL_GAP, BOX_GAP, CONTROL_GAP, BOX_GAP),
+            gap=LINE_GAP,
+        )
         self.restyle()
 
     def restyle(self) -> None:

@@ -15,7 +15,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, holding, pages, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, signed
-from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD
+from inspector.gui.look.tokens import CONTROL_GAP, INSET, LIST_HEAD
 from inspector.gui.panels.diff.bar import DiffBar
 from inspector.gui.panels.diff.rows import DiffDelegate, DiffModel, diff_columns, diff_heads
 from inspector.gui.panels.panel import Panel
@@ -100,7 +100,7 @@ class DiffPanel(Panel):
             self._empty,
             row(..., self.recorded, ...),
             ...,
-            margins=(13, 0, 13, 0),
+            margins=(INSET, 0, INSET, 0),
             gap=CONTROL_GAP,
         )
         self._nothing = holding(begin)

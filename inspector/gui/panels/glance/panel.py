@@ -22,7 +22,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, delayed, row
 from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, say, tip
-from inspector.gui.look.tokens import CARD_INSET, GAP
+from inspector.gui.look.tokens import CARD_INSET, CARD_INSETS, CONTROL_GAP, GAP, INSET, LINE_GAP
 from inspector.gui.navigation import go_to
 from inspector.gui.pacing import PacedJob
 from inspector.gui.panels.panel import Panel
@@ -73,7 +73,7 @@ NO_SESSION = "Nothing is open."
 
 LATE_MS = 1_000
 """Milliseconds after which a card says that the session has more requests than its answer covers."""
-_SIDE, _EDGE, _GAP, _INSET = 16, 7, GAP, CARD_INSET
+_SIDE, _EDGE, _GAP, _INSET = INSET, CONTROL_GAP, GAP, CARD_INSET
 """Margins in pixels: beside the cards, above and below them, between them, and inside them beside the text."""
 _LEAST_SHARE = 0.22
 """Smallest share of the width that a card gets if another card with a longer answer gets more than a third."""
@@ -262,9 +262,7 @@ class AnswerCard(Guarded, QFrame):
         self._caption = label(text.caption, role="caption")
         self._caption.setToolTip(tip(explain(text.term)))
         head = row(self._caption, ..., self.link)
-        column(
-            head, self.headline, self.detail, ..., of=self, margins=(_INSET, 7, _INSET, 8), gap=3
-        )
+        column(head, self.headline, self.detail, ..., of=self, margins=CARD_INSETS, gap=LINE_GAP)
         self.show_answer(answer=None, pending=NO_SESSION)
 
     @property

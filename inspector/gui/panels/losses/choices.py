@@ -11,7 +11,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import button, column, holding, row, scrolled
 from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import LINE_GAP
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, CONTROL_GAP, LINE_GAP
 from inspector.workbench.loss_page import (
     KIND_GROUPS,
     VIEWS,
@@ -47,7 +47,7 @@ class CountedChoice(Guarded, QPushButton):
         self._words = words
         self._count = label(role="quiet")
         self._count.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        row(..., self._count, of=self, margins=(0, 0, 10, 0))
+        row(..., self._count, of=self, margins=(0, 0, CONTROL_GAP, 0))
         self.show_count(0)
 
     def show_count(self, count: int) -> None:
@@ -96,7 +96,7 @@ class LossChoices(QFrame):
             _caption("COMPACTIONS"),
             self._compaction_box,
             ...,
-            margins=(8, 6, 4, 8),
+            margins=(CONTROL_GAP, CHIP_GAP, BOX_GAP, CONTROL_GAP),
             gap=LINE_GAP,
         )
         column((scrolled(holding(inner), "Which facts are shown"), 1), of=self, gap=0)
@@ -162,7 +162,9 @@ class LossChoices(QFrame):
 
 
 def _caption(words: str) -> QWidget:
-    return holding(row(label(words, role="caption"), ..., margins=(6, 9, 0, 3)))
+    return holding(
+        row(label(words, role="caption"), ..., margins=(CHIP_GAP, CONTROL_GAP, 0, BOX_GAP))
+    )
 
 
 def _describe_compaction(loss: CompactionLoss) -> str:

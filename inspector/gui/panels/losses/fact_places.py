@@ -11,7 +11,7 @@ from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column, row, small_button, splitter
 from inspector.gui.look.labels import label, say
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import LINE_GAP
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, GAP, LINE_GAP
 from inspector.gui.panels.message.parts import message_sections
 from inspector.gui.widgets.pieces import Section
 from inspector.gui.widgets.reader import TextReader
@@ -30,7 +30,7 @@ class PlaceCard(Guarded, QFrame):
         self.setObjectName("PlaceCard")
         self.place: FactPlace | None = None
         self._go = go
-        self.title = Elided(role="strong", lines=2)
+        self.title = Elided(role="strong")
         self.note = label(role="quiet", wrap=True)
         self.link = small_button("", self._follow, role="link")
         self.reader = TextReader(desk.theme, caption.capitalize(), desk.bridge)
@@ -43,7 +43,7 @@ class PlaceCard(Guarded, QFrame):
             (self.reader, 1),
             ...,
             of=self,
-            margins=(10, 6, 4, 2),
+            margins=(GAP, CHIP_GAP, BOX_GAP, LINE_GAP),
             gap=LINE_GAP,
         )
 
@@ -98,7 +98,11 @@ class PlaceCards(QFrame):
         self.after = PlaceCard(desk, "AFTER", go)
         self.again = PlaceCard(desk, "NEEDED AGAIN", go)
         self.all = (self.before, self.after, self.again)
-        column((splitter(*self.all, shares=(1, 1, 1)), 1), of=self, margins=(12, 4, 12, 6))
+        column(
+            (splitter(*self.all, shares=(1, 1, 1)), 1),
+            of=self,
+            margins=(GAP, BOX_GAP, GAP, CHIP_GAP),
+        )
 
     def show_places(self, places: FactPlaces | None) -> None:
         """Show the places of a fact; None shows nothing."""

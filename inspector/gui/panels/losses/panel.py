@@ -141,7 +141,9 @@ class LossesPanel(Panel):
         above = row(self.count, ..., (self.filter, 1), margins=LIST_HEAD, gap=GAP)
         top = holding(column(above, (self.table, 1), gap=0))
         self._split = splitter(top, self.cards, down=True, shares=(3, 2))
-        right = column((self._split, 1), row((self.give_bar, 1), margins=(12, 0, 12, 8)), gap=0)
+        right = column(
+            (self._split, 1), row((self.give_bar, 1), margins=(GAP, 0, GAP, CONTROL_GAP)), gap=0
+        )
         body = row(self.choices, (holding(right), 1), gap=0)
         whole = holding(column(head, (holding(body), 1), gap=0))
         self._empty = label(NOTHING, role="quiet", wrap=True, centred=True)

@@ -18,6 +18,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.edits.manual_edits import ManualEdits
 from inspector.gui.look.build import column, holding, menu_button, pages, small_button, splitter
 from inspector.gui.look.labels import label, tip
+from inspector.gui.look.tokens import INSET
 from inspector.gui.panels.message.header import MARKDOWN, PLAIN, MessageHeader
 from inspector.gui.panels.message.parts import (
     CopyForm,
@@ -318,7 +319,7 @@ class MessageView(Panel):
         self._splitter = splitter(texts, self.images, down=True, shares=(3, 2))
         page = holding(column(self.header, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
-        self._empty.setContentsMargins(16, 16, 16, 16)
+        self._empty.setContentsMargins(INSET, INSET, INSET, INSET)
         self._stack = pages(self, self._empty, page)
 
     def _wrap(self, on: bool) -> None:

@@ -46,7 +46,7 @@ class ExchangeDetail(QWidget):
         left = _captioned("MESSAGES, NEWEST FIRST", self.messages)
         right = _captioned("HEADS AND BODIES, AS RECORDED", self.raw)
         head = row((self.head, 1), self.go, self.away)
-        column(head, (splitter(left, right), 1), of=self, margins=(0, 4, 0, 0), gap=BOX_GAP)
+        column(head, (splitter(left, right), 1), of=self, margins=(0, BOX_GAP, 0, 0), gap=BOX_GAP)
         self.hide()
 
     def show_exchange(self, path: str, chosen: ListedExchange) -> None:

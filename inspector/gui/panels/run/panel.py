@@ -34,7 +34,7 @@ from inspector.gui.look.build import (
 )
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
-from inspector.gui.look.tokens import BOX_GAP, LINE_GAP, LIST_HEAD, PANEL_INSETS
+from inspector.gui.look.tokens import BOX_GAP, CONTROL_GAP, LINE_GAP, LIST_HEAD, PANEL_INSETS
 from inspector.gui.look.visible import line, visible
 from inspector.gui.panels.message.parts import part_original
 from inspector.gui.panels.panel import Panel
@@ -109,7 +109,9 @@ class RunPanel(Panel):
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self._around = holding(column(self.question, margins=(9, 4, 9, 4)))
+        self._around = holding(
+            column(self.question, margins=(CONTROL_GAP, BOX_GAP, CONTROL_GAP, BOX_GAP))
+        )
         says = _captioned("THE MODEL SAYS", self.text, self.calls)
         self._turns = _captioned("LAST TURNS", self.turns)
         self._split = splitter(self._around, says, self._turns, down=True, shares=(5, 2, 3))
@@ -121,7 +123,7 @@ class RunPanel(Panel):
                 head,
                 (self._split, 1),
                 _captioned("STOP AT", self.stops),
-                margins=(0, 0, 0, 8),
+                margins=(0, 0, 0, CONTROL_GAP),
                 gap=BOX_GAP,
             )
         )

@@ -14,7 +14,7 @@ from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.tokens import LIST_HEAD
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, INSET, LIST_HEAD
 from inspector.gui.look.visible import line
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.steps.files import StepsFiles
@@ -340,7 +340,7 @@ class StepsPanel(Panel):
         self.actions_of: dict[str, QAction] = {}
         self.more = menu_button("Files ▾", self._fill_menu, about=about, name=about, role="")
         self.says = label(role="quiet", wrap=True)
-        self.says.setContentsMargins(13, 4, 13, 6)
+        self.says.setContentsMargins(INSET, BOX_GAP, INSET, CHIP_GAP)
         self.setFocusProxy(self.view)
         self.view.selectionModel().currentChanged.connect(lambda _: self._enable())
         head = flow(self.undo, self.redo, self.compared, self.more, margins=LIST_HEAD)

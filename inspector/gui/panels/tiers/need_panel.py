@@ -133,9 +133,9 @@ class NeedPanel(Panel):
         self.tabs.setAccessibleName("The model call")
         self.tabs.tabBar().setAccessibleName("Parts of the model call")
         keep_hidden(self.tabs, self.text, self.instructions, self.messages)
-        question = holding(column((self.tabs, 1), margins=(0, 0, 6, 0)))
+        question = holding(column((self.tabs, 1), margins=(0, 0, CHIP_GAP, 0)))
         answered = holding(
-            column((self.answer, 1), self.missing, margins=(6, 4, 0, 0), gap=LINE_GAP)
+            column((self.answer, 1), self.missing, margins=(CHIP_GAP, BOX_GAP, 0, 0), gap=LINE_GAP)
         )
         split = splitter(question, answered, shares=(3, 2))
         buttons = row(

@@ -23,6 +23,14 @@ from inspector.gui.look.build import (
     scrolled,
 )
 from inspector.gui.look.labels import label, tip
+from inspector.gui.look.tokens import (
+    BLOCK_INSETS,
+    BOX_GAP,
+    CHIP_GAP,
+    CONTROL_GAP,
+    LINE_GAP,
+    PAGE_HEAD,
+)
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.tiers.blocks import AnswerBlock, BreakerBlock, MemoryBlock
 from inspector.gui.panels.tiers.cost_block import CostBlock
@@ -66,7 +74,7 @@ class TierPanel(Panel):
         self.memory = MemoryBlock(desk)
         self._answerer = label("Model calls by", role="quiet")
         self._chips = self.answers.chips.buttons.values()
-        self.cost = CostBlock(holding(flow(self._answerer, *self._chips, gap=4)))
+        self.cost = CostBlock(holding(flow(self._answerer, *self._chips, gap=BOX_GAP)))
         self._cost_job = LatestJob(desk.bridge)
         self._soon = delayed(self, milliseconds=60, call=desk.workbench.previews.look)
         self._lay_out()
@@ -96,11 +104,16 @@ class TierPanel(Panel):
             self._breaker_caption,
             self.breaker,
         )
-        self._options = holding(column(*captioned, margins=(16, 12, 16, 12), gap=6))
+        self._options = holding(column(*captioned, margins=BLOCK_INSETS, gap=CHIP_GAP))
         self._scrolled = column(self._tiers, self._options, ..., gap=0)
         self.area = scrolled(holding(self._scrolled))
         self.area.setAccessibleName("Tiers, and who answers their model calls")
-        head = row((self.status, 1), row(self.due, self.more, gap=1), margins=(16, 6, 12, 6), gap=8)
+        head = row(
+            (self.status, 1),
+            row(self.due, self.more, gap=LINE_GAP),
+            margins=PAGE_HEAD,
+            gap=CONTROL_GAP,
+        )
         self._whole = column(head, (self.area, 1_000), ..., self.cost, of=self, gap=0)
         self._measure()
 

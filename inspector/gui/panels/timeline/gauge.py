@@ -12,6 +12,7 @@ from inspector.gui.look.build import column, delayed, mark, row
 from inspector.gui.look.glossary import explain
 from inspector.gui.look.labels import label, say, tip
 from inspector.gui.look.number_formats import grouped
+from inspector.gui.look.tokens import BOX_GAP, CARD_INSET, CONTROL_GAP, LINE_GAP
 from inspector.gui.panels.panel import Panel
 from inspector.gui.panels.timeline.legend import Legend
 from inspector.gui.panels.timeline.line_drag import LineDrag
@@ -30,7 +31,7 @@ WIDE, FIGURES = 232, 24
 """Width of the whole gauge in pixels and in digits; the greater counts."""
 FOLDED, FOLDED_FIGURES = 72, 8
 """The same two widths for the folded gauge."""
-_INSET, _FOLDED_INSET = 16, 4
+_INSET, _FOLDED_INSET = CARD_INSET, BOX_GAP
 """Pixels at the sides of the whole and of the folded gauge."""
 SOON = 150
 """Milliseconds after a move of the playhead until the due tiers are computed."""
@@ -67,7 +68,7 @@ class Gauge(Panel):
         self.restyle()
 
     def _build(self) -> None:
-        self._number = row(self._ratio, self._kind, ..., gap=8)
+        self._number = row(self._ratio, self._kind, ..., gap=CONTROL_GAP)
         self._number.setAlignment(self._kind, Qt.AlignmentFlag.AlignVCenter)
         self._chip = row(self._due, ...)
         words = column(
@@ -79,12 +80,12 @@ class Gauge(Panel):
             3,
             self._chip,
             self._warning,
-            gap=2,
+            gap=LINE_GAP,
         )
         self._words = words
         tank = row(self.tank)
         self._tank_row = tank
-        self._foot = column(self.legend, 4, self._count, gap=4)
+        self._foot = column(self.legend, 4, self._count, gap=BOX_GAP)
         self._column = column(words, 8, (tank, 1), 8, self._foot, of=self, gap=0)
 
     # -- what is shown -------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.labels import label, tip
+from inspector.gui.look.tokens import BAND, INSET
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to, stand_at
 from inspector.gui.pacing import PacedJob
@@ -116,9 +117,9 @@ class Timeline(PlotPanel):
         self._summary: RangeSummary | None = None
         self._head = row(
             label("TIMELINE", role="caption"), 12, (self.words, 1), 12, self.way, 8, self.fit_button,
-            margins=(16, 5, 16, 3),
+            margins=BAND,
         )  # fmt: skip
-        self._legend_row = row(margins=(16, 0, 16, 0))
+        self._legend_row = row(margins=(INSET, 0, INSET, 0))
         self._body = row(gap=0)
         self._column = column(self._head, self._legend_row, (self._body, 1), of=self, gap=0)
         self._body.addStretch(1)

@@ -14,6 +14,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label, say
 from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
+from inspector.gui.look.tokens import BLOCK_INSETS, LINE_GAP
 from inspector.gui.look.visible import line
 from inspector.gui.panels.timeline.ruler import range_words
 from inspector.gui.widgets.chart import paint_rounded
@@ -129,8 +130,8 @@ class RangePanel(QWidget):
             6,
             buttons,
             ...,
-            margins=(16, 4, 16, 8),
-            gap=2,
+            margins=BLOCK_INSETS,
+            gap=LINE_GAP,
         )
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
