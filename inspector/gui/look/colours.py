@@ -32,7 +32,7 @@ _CATEGORIES: dict[Category, str] = {
     "summaries": "#009e73",
     "images": "#f0e442",
     "opaque": "#994f00",
-    "difference": "#6b7078",
+    "difference": "#9fd6d2",
 }
 
 

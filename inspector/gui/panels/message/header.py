@@ -90,6 +90,8 @@ class MessageHeader(QWidget):
         facts = [*_badges(message), *_facts(message)]
         shorter = [" · ".join(facts[:n]) for n in range(len(facts) - 1, 0, -1)]
         self._where.show_text(" · ".join(facts), *shorter)
+        if message.id != f"L{message.line}":
+            self._where.setToolTip(tip(line(message.id)))
         self._size = _tokens(message, size, name)
         self._name_others(others)
         self._show_counted()
@@ -191,12 +193,10 @@ def _badges(message: Message) -> list[str]:
 
 
 def _facts(message: Message) -> list[str]:
-    """Return the line, the time to the second, and the id unless it only repeats the line."""
+    """Return the line in the file, and the time to the second."""
     facts = list[str]()
     if message.line:
         facts.append(f"line {message.line:,}")
     if message.time:
         facts.append(line(message.time[:19].replace("T", " ")))
-    if message.id != f"L{message.line}":
-        facts.append(line(message.id))
     return facts

@@ -288,7 +288,9 @@ class MessageView(Panel):
             "copy", lambda: self.copy_message(), about="Copy the message", name="copy message"
         )
         another = "Copy as JSON or Markdown"
-        self.forms = menu_button("▾", self._fill_forms, about=another, name="copy in another form")
+        self.forms = menu_button(
+            "copy as ▾", self._fill_forms, about=another, name="copy in another form"
+        )
         self.back = small_button("‹", partial(self.step_tool, -1), about=_BACK, name=_BACK)
         self.on = small_button("›", partial(self.step_tool, 1), about=_ON, name=_ON)
         self.pin = small_button(

@@ -271,6 +271,8 @@ def _captioned(words: str, *widgets: QWidget) -> QWidget:
 
 
 EVERY = "any"
+STOP_FIGURES = 40
+"""Most digits that fit into a field beside a breakpoint."""
 USUAL = 0.6
 """Share of the context window at which to stop, until the user enters another."""
 
@@ -314,8 +316,10 @@ class BreakRows(QWidget):
         for n, box in enumerate(self.boxes.values()):
             grid.addWidget(box, n % 3, 0 if n < 3 else 2)
         for n, beside in enumerate(which):
+            beside.setMaximumWidth(STOP_FIGURES * self.fontMetrics().horizontalAdvance("0"))
             grid.addWidget(beside, n, 1)
         grid.setColumnStretch(1, 1)
+        grid.setColumnStretch(3, 1)
         self.show_breakpoints(now)
         self.share.editingFinished.connect(self._choose_share)
         for names in (self.tiers, self.tools):

@@ -14,7 +14,7 @@ from inspector.gui.look.colours import ink
 from inspector.gui.look.labels import label, say
 from inspector.gui.look.number_formats import dollars, grouped, signed
 from inspector.gui.look.theme import Theme
-from inspector.gui.look.tokens import BLOCK_INSETS, LINE_GAP
+from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, INSET, LINE_GAP
 from inspector.gui.look.visible import line
 from inspector.gui.panels.timeline.ruler import range_words
 from inspector.gui.widgets.chart import paint_rounded
@@ -130,7 +130,7 @@ class RangePanel(QWidget):
             6,
             buttons,
             ...,
-            margins=BLOCK_INSETS,
+            margins=(INSET, BOX_GAP, INSET, CHIP_GAP),
             gap=LINE_GAP,
         )
         outer = QVBoxLayout(self)
