@@ -136,7 +136,7 @@ class FoundText:
     places: Mapping[str, Mapping[int, int]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class State:
     """What is open, and the current place in it. The Workbench computes derived values (`pressures`, `window`)."""
 

@@ -56,8 +56,11 @@ class FollowingReport:
     """The same from five seconds after the last byte on."""
     calm: float = 0.0
     """Seconds from then until it did nothing any more."""
+    rest_share: float = 0.0
+    """Share of one core that the window used in the last of these seconds."""
     single: float = 0.0
-    """Seconds of processor time for one request that was appended to the resting file, the median."""
+    """Seconds of processor time that one request cost which was appended to the resting file, the median. What the
+    window uses in the same time without it is left out."""
     single_late: float = 0.0
     """Seconds until it was shown, the median."""
 
@@ -212,7 +215,7 @@ def run_following(
         report.settled = window.wait_for(growing.requests)
         _note_lags(report, growing, window.reports, began, ended)
         report.idle_share = _idle_share(window)
-        report.calm = _wait_until_calm(window)
+        _wait_until_calm(report, window)
         _append_singles(report, growing, window)
     finally:
         window.end()
@@ -243,23 +246,31 @@ def _idle_share(window: FollowedWindow) -> float:
     return (window.cpu - cpu) / (time.monotonic() - began)
 
 
-def _wait_until_calm(window: FollowedWindow) -> float:
-    """Wait until the window does nothing any more; return the seconds that it took."""
+def _wait_until_calm(report: FollowingReport, window: FollowedWindow) -> None:
+    """Wait until the window does nothing any more."""
     began = time.monotonic()
     while time.monotonic() - began < _PATIENCE_S:
-        cpu = window.cpu
-        time.sleep(_CALM_S)
-        if window.cpu - cpu < _CALM_SHARE * _CALM_S:
+        report.rest_share = _share_of(window, _CALM_S)
+        if report.rest_share < _CALM_SHARE:
             break
-    return time.monotonic() - began
+    report.calm = time.monotonic() - began
+
+
+def _share_of(window: FollowedWindow, seconds: float) -> float:
+    """Return the share of one core that the window uses in the next seconds."""
+    first = window.reports[-1]
+    time.sleep(seconds)
+    last = window.reports[-1]
+    return (last.cpu - first.cpu) / max(seconds / 2, last.at - first.at)
 
 
 def _append_singles(report: FollowingReport, growing: GrowingFile, window: FollowedWindow) -> None:
     costs, late = [], []
     for _ in range(_SINGLES):
-        began, cpu = time.monotonic(), window.cpu
+        began, first = time.monotonic(), window.reports[-1]
         growing.append_request()
         late.append(window.wait_for(growing.requests))
         time.sleep(max(0.0, began + _SINGLE_S - time.monotonic()))
-        costs.append(window.cpu - cpu)
+        last = window.reports[-1]
+        costs.append(last.cpu - first.cpu - report.rest_share * (last.at - first.at))
     report.single, report.single_late = median(costs), median(late)

@@ -7,6 +7,7 @@ The policy's own count is computed for every request of the thread, and compared
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from weakref import ref
 
 from inspector.core.buffer import Stretch
 from inspector.core.errors import InspectorError
@@ -253,7 +254,22 @@ class GaugeReading:
 
 
 def reading(state: State) -> GaugeReading | None:
-    """Return what the gauge shows at the current place; None while nothing is open. After a step O(messages)."""
+    """Return what the gauge shows at the current place; None while nothing is open. After a step O(messages).
+
+    The reading of the newest State is cached, because gauge and timeline ask for it.
+    """
+    latest = _latest_reading[0]
+    if latest is not None and latest[0]() is state:
+        return latest[1]
+    found = _read_gauge(state)
+    _latest_reading[0] = ref(state), found
+    return found
+
+
+_latest_reading: list[tuple[ref[State], GaugeReading | None] | None] = [None]
+
+
+def _read_gauge(state: State) -> GaugeReading | None:
     thread, pressures = state.thread, state.pressures
     if thread is None or pressures is None:
         return None

@@ -243,22 +243,58 @@ def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
     return UserMarks(thread, tuple(marks), settled)
 
 
-def pin_marks(thread: Thread, given_texts: Sequence[str]) -> tuple[Mark, ...]:
+@dataclass(frozen=True, slots=True)
+class PinMarks:
+    """Marks of the requests of a thread whose buffers lost pins and constraints of the user."""
+
+    thread: Thread
+    given_texts: Sequence[str]
+    marks: tuple[Mark, ...] = ()
+
+
+def pin_marks(
+    thread: Thread, given_texts: Sequence[str], former: PinMarks | None = None
+) -> PinMarks:
     """Mark the requests whose buffers lost pins and constraints of the user; instructions are left out.
 
-    O(text), minutes in a long session: not for the GUI thread.
+    O(text), minutes in a long session: not for the GUI thread. O(new requests) if messages were only added after
+    `former`, the marks when the thread was shorter.
     """
+    if (
+        former is not None
+        and former.given_texts == given_texts
+        and _has_only_grown(former.thread, thread)
+    ):
+        return PinMarks(thread, given_texts, former.marks)
     pins = [
         pin
         for pin in collect_pins(thread, given_texts)
         if pin.message and pin.origin != "instruction"
     ]
-    return tuple(
+    marks = (
         Mark(span.first, f"removed: {history.pin.text}", kind="pin removed")
         for history in recorded_pins(thread, PinIndex(pins))
         for span in history.spans
         if span.state == "gone"
     )
+    return PinMarks(thread, given_texts, tuple(marks))
+
+
+def _has_only_grown(former: Thread, thread: Thread) -> bool:
+    """Is a thread the former one with messages added, so that no pin was removed since? O(new requests)."""
+    count = len(former.requests)
+    if not count or former.typed or thread.typed:
+        return False
+    if count_same_requests(former.requests, thread.requests) < count - 1:
+        return False
+    last = former.requests[-1]
+    for request in thread.requests[count - 1 :]:
+        if request.view.stretch is not last.view.stretch or len(request.view) < len(last.view):
+            return False
+        if request.prompt.system != last.prompt.system:
+            return False
+        last = request
+    return True
 
 
 def chosen_marks(state: State) -> tuple[Mark, ...]:

@@ -9,13 +9,19 @@ import pytest
 
 from inspector.core.arrivals import arrivals
 from inspector.core.drops import thread_drops
+from inspector.core.facts.user_words import user_words
 from inspector.core.findings.breaks import cache_breaks
 from inspector.core.replay.costs import cache_facts
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.windows import find_window
 from inspector.transcripts.files import open_transcript
-from inspector.workbench.pressure.timeline import UserMarks, user_marks
+from inspector.workbench.pressure.timeline import (
+    PinMarks,
+    UserMarks,
+    pin_marks,
+    user_marks,
+)
 from tests.bench.made import make_session
 from tests.shared import transcripts
 
@@ -91,3 +97,19 @@ def test_marks_of_the_user_in_a_thread_that_grew_are_those_of_the_whole_thread(
             assert former.marks == user_marks(thread).marks
         assert former is not None
         assert former.marks
+
+
+def test_marks_of_pins_in_a_thread_that_grew_are_those_of_the_whole_thread(
+    sessions: Sequence[Session],
+) -> None:
+    counts = list[int]()
+    for session in sessions:
+        typed = (words for message in session.main.messages for words in user_words(message))
+        given = (next(typed).text,)
+        former: PinMarks | None = None
+        for length in range(1, min(len(session.main.requests), 50)):
+            thread = shortened(session.main, length)
+            former = pin_marks(thread, given, former)
+            assert former.marks == pin_marks(thread, given).marks
+            counts.append(len(former.marks))
+    assert max(counts) > 0

@@ -13,7 +13,7 @@ from inspector.core.findings.triggers import client_trigger
 from inspector.core.heavy import load_module
 from inspector.core.session import Session, Thread
 from inspector.core.words import plural
-from inspector.gui.bridge import LatestJob
+from inspector.gui.bridge import LatestJob, Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import button, column, row
 from inspector.gui.look.fonts import ui_font
@@ -43,6 +43,7 @@ from inspector.workbench.pressure.range_summary import RangeSummary, summarise_r
 from inspector.workbench.pressure.scale import GaugeLine, assumed_window, firings, gauge_lines
 from inspector.workbench.pressure.timeline import (
     Mark,
+    PinMarks,
     UserMarks,
     chosen_marks,
     miss_marks,
@@ -97,6 +98,8 @@ class Timeline(PlotPanel):
         self._job_marks: dict[str, tuple[Mark, ...]] = {}
         self._user_marks: UserMarks | None = None
         """The result of the last job that looked for user messages; the next such job continues from it."""
+        self._pin_marks: PinMarks | None = None
+        """The result of the last job that looked for removed pins, reused while messages are only added."""
         self._drawing, self._filling = LatestJob(desk.bridge), PacedJob(desk.bridge, self)
         self._miss_job, self._user_job, self._pin_job = (
             PacedJob(desk.bridge, self) for _ in range(3)
@@ -388,7 +391,8 @@ class Timeline(PlotPanel):
         if self.is_new(
             "marked", state.session.path if state.session is not None else "", state.thread_id
         ):
-            self._misses, self._job_marks, self._user_marks = (), {}, None
+            self._misses, self._job_marks = (), {}
+            self._user_marks = self._pin_marks = None
             for job in (self._miss_job, self._user_job, self._pin_job):
                 job.cancel()
             self._select(None)
@@ -427,11 +431,15 @@ class Timeline(PlotPanel):
             )
 
     def _find_gone_pins(self, session: Session, thread: Thread, pins: tuple[str, ...]) -> None:
-        show = partial(self._keep_marks, "pins")
+        def show(result: PinMarks) -> None:
+            self._pin_marks = result
+            self._keep_marks("pins", result.marks)
+
+        def find(task: Task) -> PinMarks:
+            return pin_marks(thread, pins, self._pin_marks)
+
         if self.is_new("pins", thread, pins):
-            self._pin_job.run(
-                session, (thread.id, pins), lambda task: pin_marks(thread, pins), show, lane="pass"
-            )
+            self._pin_job.run(session, (thread.id, pins), find, show, lane="pass")
 
     def _spoken(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at:,}"
