@@ -140,6 +140,17 @@ def series(state: State, former: Series | None = None) -> Series | None:
     )
 
 
+def count_new(state: State, former: Pressures | None) -> int:
+    """Count the requests of a State that are not in `former`, the sizes when its thread was shorter.
+
+    All requests count if the scale has changed since. O(new requests).
+    """
+    pressures = state.pressures
+    if pressures is None:
+        return 0
+    return len(pressures) if former is None else len(pressures) - pressures.count_settled(former)
+
+
 _Curve: TypeAlias = tuple[int | None, ...]
 
 

@@ -46,6 +46,7 @@ from inspector.workbench.pressure.timeline import (
     PinMarks,
     UserMarks,
     chosen_marks,
+    count_new,
     miss_marks,
     pin_marks,
     series,
@@ -56,6 +57,8 @@ from inspector.workbench.state import State
 
 MANY = 5_000
 """Number of requests of a thread above which its curves take longer than a frame, so that a job computes them."""
+FEW = 50
+"""Number of new requests up to which curves and areas are extended at once, so that the window is painted once."""
 CURVE_VIEW = "Curves"
 AREA_KINDS: dict[str, AreaKind | None] = {
     "By category": "category",
@@ -285,12 +288,13 @@ class Timeline(PlotPanel):
         from inspector.gui.panels.timeline.curves import Curves, make_curves
         from inspector.gui.panels.timeline.plot import is_grown
 
-        if thread is None or len(thread.requests) <= MANY:
-            self.plot.show_curves(make_curves(series(state, self.plot.curves.series)), thread)
+        has_shorter, former = is_grown(self._curves_of, thread), self.plot.curves.series
+        has_few_new = has_shorter and count_new(state, former.pressures) <= FEW
+        if thread is None or len(thread.requests) <= MANY or has_few_new:
+            self.plot.show_curves(make_curves(series(state, former)), thread)
             self._curves_of = thread
             self.say("")
             return False
-        has_shorter = is_grown(self._curves_of, thread)
         if not has_shorter:
             self.plot.show_curves(Curves(), None)
 
@@ -299,7 +303,6 @@ class Timeline(PlotPanel):
             self.say("")
             self._draw_beside_curves()  # also adds the marks of its compactions
 
-        former = self.plot.curves.series
         self._drawing.run(lambda task: make_curves(series(state, former)), show)
         self._curves_of = thread
         return has_shorter
@@ -325,6 +328,10 @@ class Timeline(PlotPanel):
         if kind is None or state.pressures is None or state.session is None or state.thread is None:
             return
         about, former = (state.thread.id, kind, state.estimator), self.plot.areas
+        if former is not None and former.kind == kind and count_new(state, former.pressures) <= FEW:
+            self._filling.cancel()
+            self._show_areas(areas(state, kind, former=former))
+            return
         self._filling.run(
             state.session,
             about,
