@@ -48,7 +48,8 @@ def is_companion(head: Head, session: Session) -> bool:
 
 def read(fed: FedValues) -> Session:
     """Read a trajectory, its continuations, and the trajectories of the runs that it started."""
-    problems, files = ProblemList(), dict[str, Mapping[str, Any]]()
+    problems = ProblemList()
+    files = dict[str, Mapping[str, Any]]()
     main_line = 0
     for line, value, file in fed:
         if isinstance(value, Mapping) and isinstance(value.get("steps"), list):
@@ -245,7 +246,9 @@ def split_traces(value: Any) -> Sequence[tuple[HeldSession, Any]]:
 
 def read_traces(fed: FedValues) -> Session:
     """Read the conversations of one run, one per call, in the order of their episodes."""
-    calls, problems, agent = CallList(is_one=True), ProblemList(), ""
+    calls = CallList(is_one=True)
+    problems = ProblemList()
+    agent = ""
     for line, rows, _ in fed:
         for row in sorted(rows, key=_episode):
             messages = objects_of(row.get("conversations"))
@@ -253,7 +256,8 @@ def read_traces(fed: FedValues) -> Session:
                 problems.note(line, "a conversation that does not end in an answer")
                 continue
             agent = agent or text_of(row.get("agent"))
-            model, time = text_of(row.get("model")), text_of(row.get("date"))
+            model = text_of(row.get("model"))
+            time = text_of(row.get("date"))
             calls.add(chat_call(messages[:-1], messages[-1], model=model, line=line, time=time))
     return Session(TRACES, calls.threads()[0] or (Thread("main"),), problems, client=agent)
 

@@ -101,7 +101,8 @@ class CrushLayer(ThreadLayer):
 
     def take(self, unit: Stored) -> None:
         row, messages, is_summary = unit
-        time, reason = _time(row), _finish(row)
+        time = _time(row)
+        reason = _finish(row)
         if is_summary and messages:
             self._is_summarised = True
             summary = replace(messages[0], role="user", summary=True, mark="meta")
@@ -140,7 +141,8 @@ def _time(row: Mapping[str, Any]) -> str:
 
 def _messages(row: Mapping[str, Any]) -> list[Message]:
     """Return the messages of a row: one for each tool result, and one for all other parts together."""
-    name, time = text_at(row, "id"), _time(row)
+    name = text_at(row, "id")
+    time = _time(row)
     parts = [part for part in map(_part, _parts(row)) if part is not None]
     results = [part for part in parts if isinstance(part, ToolResult)]
     others = tuple(part for part in parts if not isinstance(part, ToolResult))
@@ -177,7 +179,8 @@ def _read_text(data: Mapping[str, Any]) -> Part | None:
 
 
 def _read_thinking(data: Mapping[str, Any]) -> Part | None:
-    text, signature = text_at(data, "thinking"), text_at(data, "signature")
+    text = text_at(data, "thinking")
+    signature = text_at(data, "signature")
     return Thinking(text, signature) if text or signature else None
 
 
@@ -197,7 +200,8 @@ def _read_result(data: Mapping[str, Any]) -> Part:
 
 
 def _read_binary(data: Mapping[str, Any]) -> Part:
-    media, content = text_at(data, "MIMEType"), text_at(data, "Data")
+    media = text_at(data, "MIMEType")
+    content = text_at(data, "Data")
     if media.startswith("image/"):
         return Image(media, content, text_at(data, "Path"))
     return Opaque("binary", dict(data), len(content))

@@ -213,8 +213,10 @@ class GrowingThread:
 
     def thread(self) -> Thread:
         """Return the thread so far."""
-        requests, messages = Prefix(self._requests), Prefix(self._messages)
-        compactions, end = Prefix(self._compactions), self._stretch.view()
+        requests = Prefix(self._requests)
+        messages = Prefix(self._messages)
+        compactions = Prefix(self._compactions)
+        end = self._stretch.view()
         return Thread(
             id=self.id,
             title=self.title,

@@ -59,7 +59,9 @@ ReadThreads: TypeAlias = tuple[tuple[Thread, ...], Sequence[SideCall], list[str]
 def read(fed: FedValues) -> Session:
     """Read one sample of an evaluation."""
     (line, (about, sample), file), *_ = fed
-    problems, texts, model = ProblemList(), _Texts(sample), text_of(about.get("model"))
+    problems = ProblemList()
+    texts = _Texts(sample)
+    model = text_of(about.get("model"))
     events = objects_of(sample.get("events")) or objects_of(
         object_of(sample, "transcript").get("events")
     )
@@ -101,8 +103,10 @@ class _EventReader:
         )
 
     def _take_call(self, event: Mapping[str, Any], *, is_scored: bool) -> None:
-        output, model = object_of(event, "output"), text_of(event.get("model")) or self._model
-        usage, time = _usage(output.get("usage")), text_of(event.get("timestamp"))
+        output = object_of(event, "output")
+        model = text_of(event.get("model")) or self._model
+        usage = _usage(output.get("usage"))
+        time = text_of(event.get("timestamp"))
         if is_absurd(output.get("usage")):
             self._problems.note(
                 self._line, "a count that can be none: what was reported was left out", time
@@ -193,7 +197,8 @@ class _Texts:
 
     def messages(self, event: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the input of a call as Chat Completions writes it."""
-        rows, (former_rows, former_wires) = list_of(event.get("input")), self._before
+        rows = list_of(event.get("input"))
+        (former_rows, former_wires) = self._before
         same = 0
         for row, former in zip(rows, former_rows, strict=False):
             if row != former:
@@ -232,7 +237,8 @@ class _Spans:
 
     def is_scored(self, event: Mapping[str, Any]) -> bool:
         """Did a scorer make this call?"""
-        span, seen = text_of(event.get("span_id")), set[str]()
+        span = text_of(event.get("span_id"))
+        seen = set[str]()
         while span in self._kinds and span not in seen:
             seen.add(span)
             kind, span = self._kinds[span]
@@ -249,7 +255,8 @@ def _kind(event: Mapping[str, Any]) -> str:
 
 def _wire(message: Mapping[str, Any]) -> dict[str, Any]:
     """Return an Inspect message as Chat Completions writes it."""
-    content, thoughts = message.get("content"), list[str]()
+    content = message.get("content")
+    thoughts = list[str]()
     if isinstance(content, list):
         thoughts = [text_of(block.get("reasoning")) for block in content if _is(block, "reasoning")]
         content = [_block(block) for block in content if not _is(block, "reasoning")]

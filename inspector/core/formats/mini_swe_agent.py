@@ -30,7 +30,10 @@ _SIGNS = FileSigns(
 
 def read(fed: FedValues) -> Session:
     """Read the session from the document."""
-    thread, problems, client, name = GrowingThread(), ProblemList(), "mini-swe-agent", ""
+    thread = GrowingThread()
+    problems = ProblemList()
+    client = "mini-swe-agent"
+    name = ""
     notes = []
     for line, value, file in fed:
         messages = value.get("messages") if isinstance(value, Mapping) else None
@@ -38,10 +41,8 @@ def read(fed: FedValues) -> Session:
             problems.note(line, "not a trajectory", value, file)
             continue
         info = object_of(value, "info")
-        client, name = (
-            f"mini-swe-agent {text_of(info.get('mini_version'))}".rstrip(),
-            text_of(value.get("instance_id")),
-        )
+        client = f"mini-swe-agent {text_of(info.get('mini_version'))}".rstrip()
+        name = text_of(value.get("instance_id"))
         thread.model = text_of(object_of(object_of(info, "config"), "model").get("model_name"))
         system, rest = split_prompt(messages)
         thread.prompt = Prompt(system)
@@ -65,10 +66,8 @@ def _take(thread: GrowingThread, line: int, message: Mapping[str, Any], name: st
     if whole or message.get("role") == "assistant":
         response = message if whole else object_of(extra, "response")
         by: Dialect = RESPONSES if whole or RESPONSES.is_response(response) else CHAT
-        usage, model = (
-            measured(by.usage(response.get("usage"))),
-            text_of(response.get("model")) or thread.model,
-        )
+        usage = measured(by.usage(response.get("usage")))
+        model = text_of(response.get("model")) or thread.model
         thread.call(usage, model, time, by.finish(response), line)
     thread.hear(dialect, RESPONSES.answer(message) if whole else (message,), name, line, time)
 

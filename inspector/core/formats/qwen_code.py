@@ -133,7 +133,8 @@ class _QwenThread(GrowingThread):
             self.return_to(self._views[parent])
 
     def _read(self, value: Mapping[str, Any], parts: Sequence[Any], where: RecordPosition) -> None:
-        kind, subtype = text_at(value, "type"), text_at(value, "subtype")
+        kind = text_at(value, "type")
+        subtype = text_at(value, "subtype")
         if kind == "system":
             self._read_event(subtype, value.get("systemPayload"), where)
         elif kind == "assistant":
@@ -221,7 +222,8 @@ def _history(contents: Any, where: RecordPosition) -> Iterator[Message]:
     """Yield the messages of a list of contents that one line holds."""
     for at, content in enumerate(contents if isinstance(contents, list) else ()):
         if isinstance(content, dict):
-            place, parts = where._replace(id=f"{where.id}.{at}"), _parts_of({"message": content})
+            place = where._replace(id=f"{where.id}.{at}")
+            parts = _parts_of({"message": content})
             if content.get("role") == "model":
                 yield from _answer_of(parts, place, usage=None)
             else:
@@ -262,10 +264,8 @@ def _tokens_of(reported: Any) -> dict[str, Any]:
     """
     if not isinstance(reported, dict):
         return {}
-    output, thoughts = (
-        count_of(reported.get("candidatesTokenCount")),
-        count_of(reported.get("thoughtsTokenCount")),
-    )
+    output = count_of(reported.get("candidatesTokenCount"))
+    thoughts = count_of(reported.get("thoughtsTokenCount"))
     prompt = reported.get("promptTokenCount")
     if thoughts <= output and reported.get("totalTokenCount") == count_of(prompt) + output:
         output -= thoughts

@@ -63,7 +63,9 @@ _SIGNS = FileSigns(
 def read(fed: FedValues) -> Session:
     """Read the session from the document."""
     threads: tuple[Thread, ...] = (Thread("main"),)
-    problems, notes, name = ProblemList(), list[str](), ""
+    problems = ProblemList()
+    notes = list[str]()
+    name = ""
     for line, value, file in fed:
         if not isinstance(value, Mapping):
             problems.note(line, "not a trajectory", value, file)

@@ -46,7 +46,8 @@ def _title(row: Mapping[str, Any]) -> str:
 
 def read(fed: FedValues) -> Session:
     """Read one trial of a task."""
-    thread, problems = GrowingThread(), ProblemList()
+    thread = GrowingThread()
+    problems = ProblemList()
     for line, value, _ in fed:
         system, rest = split_prompt(list_of(value.get("traj")))
         thread.prompt = Prompt(system)

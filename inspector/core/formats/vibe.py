@@ -56,7 +56,8 @@ def is_companion(head: Head, session: Session) -> bool:
 
 def read(fed: FedValues) -> Session:
     """Read the messages with their metadata."""
-    problems, meta = ProblemList(), dict[str, Any]()
+    problems = ProblemList()
+    meta = dict[str, Any]()
     rows: list[tuple[int, Mapping[str, Any]]] = []
     for line, value, file in fed:
         if _is_meta(value):
@@ -73,7 +74,8 @@ def read(fed: FedValues) -> Session:
         if row["role"] == "assistant":
             thread.call(usage if n == answers[-1] else None, _model(meta), line=line)
         thread.hear(CHAT, [row], text_of(row.get("message_id")) or f"m{n}", line)
-    name, notes = text_of(meta.get("session_id")), tuple(_notes(meta))
+    name = text_of(meta.get("session_id"))
+    notes = tuple(_notes(meta))
     return Session(NAME, (thread.thread(),), problems, client="Mistral Vibe", id=name, notes=notes)
 
 
@@ -81,7 +83,8 @@ def _prompt(meta: Mapping[str, Any]) -> Prompt:
     """Return system prompt and tools. An empty list means that no tools were offered; a missing list is unknown."""
     if not meta:
         return NOT_IN_FILE
-    system, tools = meta.get("system_prompt"), meta.get("tools_available")
+    system = meta.get("system_prompt")
+    tools = meta.get("tools_available")
     read = CHAT.prompt(
         {"messages": [system] if isinstance(system, Mapping) else [], "tools": tools}
     )
@@ -107,7 +110,8 @@ def _usage(stats: Mapping[str, Any]) -> Usage | None:
 def _model(meta: Mapping[str, Any]) -> str:
     """Return the provider's name of the model, for which the configuration uses an alias."""
     config = object_of(meta, "config")
-    short, models = text_of(config.get("active_model")), objects_of(config.get("models"))
+    short = text_of(config.get("active_model"))
+    models = objects_of(config.get("models"))
     named = next(
         (text_of(model.get("name")) for model in models if model.get("alias") == short), ""
     )

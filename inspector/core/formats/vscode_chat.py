@@ -46,7 +46,8 @@ class VsCodeChatReader(BuiltReader):
             self._problems.note(line, "neither a chat nor a change of one", value, file)
 
     def _build(self) -> Session:
-        thread, turns = GrowingThread(), _objects(self._chat, "requests")
+        thread = GrowingThread()
+        turns = _objects(self._chat, "requests")
         typed = [text_of(object_of(turn, "message").get("text")) for turn in turns]
         thread.title = (
             text_at(self._chat, "customTitle") or next(iter(typed), "").partition("\n")[0][:120]
@@ -89,7 +90,8 @@ class _Turns:
 
     def take(self, n: int, turn: Mapping[str, Any], typed: str) -> None:
         """Take a prompt of the user and the rounds that answered it."""
-        about, time = _metadata(turn), iso_time(turn.get("timestamp"))
+        about = _metadata(turn)
+        time = iso_time(turn.get("timestamp"))
         model = text_of(turn.get("modelId")).removeprefix("copilot/")
         context = _rendered(about.get("renderedGlobalContext"))
         if context and not self._has_context:
@@ -185,7 +187,9 @@ def _objects(value: Any, key: str) -> list[Mapping[str, Any]]:
 
 def _after(chat: Any, entry: Any) -> Any:
     """Return the chat after one entry of the log. Raises TypeError, ValueError, LookupError for an invalid entry."""
-    kind, path, value = entry["kind"], entry.get("k", []), entry.get("v")
+    kind = entry["kind"]
+    path = entry.get("k", [])
+    value = entry.get("v")
     if kind == 0:
         return value
     if kind not in (_SET, _PUSH, _DELETE) or chat is None or len(path) > _DEEPEST:

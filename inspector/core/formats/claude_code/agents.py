@@ -76,7 +76,8 @@ def origins(agents: Sequence[AgentRecords], spawns: Iterable[Spawn]) -> dict[str
 def as_thread(agent: AgentRecords, origin: Spawn | None, *, is_main: bool) -> Thread:
     """Return an agent as a thread."""
     requests = agent.chain.requests()
-    chain, model = agent.chain, requests[-1].model if requests else ""
+    chain = agent.chain
+    model = requests[-1].model if requests else ""
     thread = Thread(
         id=MAIN,
         title=_title(agent, origin),

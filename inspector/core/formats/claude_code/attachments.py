@@ -121,7 +121,8 @@ def _hook_words(attachment: Mapping[str, Any]) -> str:
 
 def _delta(label: str, added_key: str, removed_key: str) -> Callable[[Mapping[str, Any]], str]:
     def words(attachment: Mapping[str, Any]) -> str:
-        added, removed = texts_at(attachment, added_key), texts_at(attachment, removed_key)
+        added = texts_at(attachment, added_key)
+        removed = texts_at(attachment, removed_key)
         lines = [f"{label}, now available:", *added] if added else []
         if removed:
             lines += [f"{label}, no longer available:", *removed]

@@ -55,7 +55,8 @@ def take_copy(chain: ChainState, record: ChainRecord) -> None:
 def is_copy(chain: ChainState, record: ChainRecord) -> bool:
     """Does a record repeat an earlier record with the same uuid? Always True for records that are not messages."""
     node = chain.nodes[record.uuid]
-    content, kind = object_of(record.value, "message").get("content"), record.value.get("type")
+    content = object_of(record.value, "message").get("content")
+    kind = record.value.get("type")
     if kind not in ("user", "assistant") or not isinstance(content, _CONTENT):
         return True
     if kind == "assistant":
@@ -265,7 +266,8 @@ def _is_another(call: AnswerNode, record: ChainRecord) -> bool:
     """
     if any(record.parent == uuid for uuid, _ in reversed(call.lines)):  # it is mostly the last line
         return False
-    request, message = text_at(record.value, "requestId"), record.value["message"]
+    request = text_at(record.value, "requestId")
+    message = record.value["message"]
     if request and call.request:
         return request != call.request
     return call.has_other_prompt(message.get("usage"))
@@ -285,7 +287,8 @@ def _parts(record: ChainRecord) -> list[Part]:
 
 def _as_called(call: ToolCall, record: ChainRecord) -> ToolCall:
     """Return an ExitPlanMode call as it was sent, without the plan that the client copies into it from a file."""
-    version, arguments = numbers(text_at(record.value, "version")), call.arguments
+    version = numbers(text_at(record.value, "version"))
+    arguments = call.arguments
     if not isinstance(arguments, dict) or () < version < _PLANS_IN_FILES:
         return call
     return ToolCall(
@@ -411,7 +414,8 @@ def _preserved(meta: Mapping[str, Any], chain: ChainState) -> list[str]:
 
 def _segment(chain: ChainState, head: str, tail: str) -> list[str]:
     """Return the uuids of the records from `head` to `tail` along the chain, both included."""
-    first, node = chain.nodes.get(head), chain.nodes.get(tail)
+    first = chain.nodes.get(head)
+    node = chain.nodes.get(tail)
     uuids: list[str] = []
     while node is not None and first is not None:
         uuids += reversed(node.uuids())

@@ -119,7 +119,8 @@ class AnswerNode(ChainNode):
 
     def add_figures(self, message: dict[str, Any], version: Any) -> bool:
         """Take stop reason, usage and edits that one more line reports. False if its token counts are impossible."""
-        stop, counts = message.get("stop_reason"), message.get("usage")
+        stop = message.get("stop_reason")
+        counts = message.get("usage")
         if isinstance(stop, str):
             self.finish = stop
         if isinstance(version, str):

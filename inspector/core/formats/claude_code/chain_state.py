@@ -44,10 +44,8 @@ class MessageLayout:
 
     def lay(self, messages: Iterable[Message]) -> None:
         """Append messages to the stretch, with their replacement texts."""
-        length, sent = (
-            len(self.stretch),
-            list(map(self.as_sent, messages)) if self._new_texts else messages,
-        )
+        length = len(self.stretch)
+        sent = list(map(self.as_sent, messages)) if self._new_texts else messages
         self.stretch.append(*sent)
         if self._places is not None:
             self._note_places(sent, length)
@@ -93,7 +91,8 @@ class MessageLayout:
         """Return the message with its replacement text, if it has one."""
         if not self._new_texts:
             return message
-        text, result = self._new_texts.get(_key(message)), message.result
+        text = self._new_texts.get(_key(message))
+        result = message.result
         if text is None or text == message.text or (result is not None and text == result.content):
             return message
         part = Text(text) if result is None else ToolResult(result.call_id, text, result.is_error)

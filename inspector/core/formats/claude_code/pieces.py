@@ -36,7 +36,8 @@ class Pieces:
 
     def of(self, hash_: str, wire: Mapping[str, Any]) -> Sequence[Message]:
         """Return the messages of a wire message whose blob the file holds."""
-        role, content = text_at(wire, "role"), wire.get("content")
+        role = text_at(wire, "role")
+        content = wire.get("content")
         if role not in ("assistant", "system"):
             return travelling(list(self._read_user(hash_, read_blocks(content))))
         message = read_wire_messages(role, content, id=hash_)[0]
@@ -58,7 +59,8 @@ class Pieces:
             for message in self._left.values()
             if message.mark != "attachment" and message.id not in self._sent
         ]
-        groups, count = _groups(left), roles.count(None)
+        groups = _groups(left)
+        count = roles.count(None)
         if len(groups) != count and len(whole := _groups(left, together=True)) == count:
             groups = whole
         unknown: list[Sequence[Message]] = []
@@ -67,7 +69,8 @@ class Pieces:
         for role in roles:
             if role is None:
                 while groups and spare > 0 and before == "assistant" == groups[0][0].role:
-                    groups, spare = groups[1:], spare - 1
+                    groups = groups[1:]
+                    spare = spare - 1
                 unknown.append(travelling(groups.pop(0) if groups else []))
                 role = unknown[-1][0].role if unknown[-1] else None
             before = role

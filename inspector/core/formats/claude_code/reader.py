@@ -300,7 +300,8 @@ class ClaudeCodeReader:
         version = " to ".join(dict.fromkeys([*versions[:1], *versions[-1:]]))
         session_id = self._id if isinstance(self._id, str) else ""
         notes = (*self._notes, *self._note_missing())
-        problems, signs = Prefix(self._findings.problems), Prefix(self._signs.signs)
+        problems = Prefix(self._findings.problems)
+        signs = Prefix(self._signs.signs)
         return Session(
             format=NAME,
             threads=self._threads(),

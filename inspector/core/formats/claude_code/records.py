@@ -22,7 +22,9 @@ class ChainRecord:
 
     def __init__(self, value: dict[str, Any], line: int, file: str = "") -> None:
         self.value, self.line, self.file = value, line, file
-        uuid, parent, time = value.get("uuid"), value.get("parentUuid", ""), value.get("timestamp")
+        uuid = value.get("uuid")
+        parent = value.get("parentUuid", "")
+        time = value.get("timestamp")
         self.uuid: str = uuid if isinstance(uuid, str) and uuid else f"{file}line-{line}"
         self.parent: str | None = parent if parent is None or isinstance(parent, str) else ""
         """uuid of the parent record; None if the record begins a chain; empty if not recorded."""
@@ -88,7 +90,8 @@ class SignLog:
     def take(self, kind: str, record: ChainRecord) -> None:
         """Add the signs of a chained record: a new version or mode, a command, an attachment, a hook."""
         value = record.value
-        version, mode = value.get("version"), value.get("permissionMode")
+        version = value.get("version")
+        mode = value.get("permissionMode")
         if version != self._version and isinstance(version, str) and version:
             if self._version:
                 self._add("restart", f"Claude Code {self._version} became {version}", record)

@@ -43,7 +43,9 @@ class WireRecords:
 
     def add_request(self, value: dict[str, Any]) -> None:
         """Take an `api-request` record."""
-        id_, keep, tail = text_at(value, "id"), whole_of(value.get("keep")), value.get("tail")
+        id_ = text_at(value, "id")
+        keep = whole_of(value.get("keep"))
+        tail = value.get("tail")
         self._of_request[id_] = text_at(value, "shapeHash")
         if (
             keep is not None
@@ -77,7 +79,8 @@ def read_replacements(value: dict[str, Any]) -> dict[str, str]:
     """Return the texts sent in place of tool results that were too large, by call id (`content-replacement`)."""
     texts: dict[str, str] = {}
     for replacement in list_of(value.get("replacements")):
-        call_id, text = text_at(replacement, "toolUseId"), text_at(replacement, "replacement")
+        call_id = text_at(replacement, "toolUseId")
+        text = text_at(replacement, "replacement")
         if call_id and text:
             texts[call_id] = text
     return texts
@@ -207,7 +210,8 @@ class SentRequests:
         """Return the position up to which earlier requests sent the same, and the hashes of the new wire messages."""
         base = self._laid.get(sending.base, _NOTHING)
         keep = min(sending.keep, base.number) if sending.base else 0
-        place, newest = WirePosition(base.line, keep).settled(), self._newest
+        place = WirePosition(base.line, keep).settled()
+        newest = self._newest
         if keep and WirePosition(newest.line, min(keep, newest.number)).settled() != place:
             return place, sending.tail
         same = 0

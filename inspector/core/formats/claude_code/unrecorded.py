@@ -77,13 +77,15 @@ def oldest_results(
     Results after the last answer stay, because the model has not read them yet.
     """
     last = max((n for n, message in enumerate(messages) if message.role == "assistant"), default=0)
-    sizes, unread = _result_sizes(messages), _result_sizes(messages[last + 1 :])
+    sizes = _result_sizes(messages)
+    unread = _result_sizes(messages[last + 1 :])
     calls: dict[str, int] = {}
     for message in messages:
         for call in message.calls:
             if call.id in sizes and _may_go(call.name):
                 calls[call.id] = sizes[call.id]
-    total, saved = sum(calls.values()), 0
+    total = sum(calls.values())
+    saved = 0
     cleared = list[str]()
     for call_id, size in calls.items():
         if call_id not in unread and total - saved > stays:

@@ -109,7 +109,8 @@ def _lay(
     for n, (row, used) in enumerate(zip(rows, metrics, strict=True)):
         if n == compacted_before:
             _compact(thread, compacted, by_content, line)
-        wire, time = _wire(row), iso_time(row.get("ts"))
+        wire = _wire(row)
+        time = iso_time(row.get("ts"))
         if row.get("role") == "assistant":
             problems.note_absurd(used, line, used)
             model_id = text_at(object_of(row, "modelInfo"), "id")

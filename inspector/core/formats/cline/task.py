@@ -60,9 +60,11 @@ def logged_calls(log: Sequence[Any]) -> list[LoggedCall]:
 
 
 def _read_call(record: Mapping[str, Any]) -> LoggedCall:
-    index, about = record.get("conversationHistoryIndex"), object_in(record.get("text"))
+    index = record.get("conversationHistoryIndex")
+    about = object_in(record.get("text"))
     index = index if type(index) is int and index >= -1 else None
-    is_cancelled, time = bool(about.get("cancelReason")), iso_time(record.get("ts"))
+    is_cancelled = bool(about.get("cancelReason"))
+    time = iso_time(record.get("ts"))
     return LoggedCall(
         time, task_model(record), index, usage=_reported(about), cancelled=is_cancelled, cut=None
     )
@@ -332,7 +334,8 @@ class _TaskHistory:
         """
         if all(call.index is not None for call in calls):
             return calls
-        answers, measured = self.calls(), [call for call in calls if call.usage is not None]
+        answers = self.calls()
+        measured = [call for call in calls if call.usage is not None]
         if len(measured) != len(answers):
             return calls
         return [
@@ -363,7 +366,8 @@ class _TaskHistory:
         length = self._starts[end]
         if cut is None:
             return View(self._whole, length)
-        first, after = self._starts[cut[0]], self._starts[cut[1] + 1]
+        first = self._starts[cut[0]]
+        after = self._starts[cut[1] + 1]
         stretch = self._cuts.get(cut)
         if stretch is None:
             if len(self._cuts) == _CUTS:

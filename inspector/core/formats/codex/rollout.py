@@ -135,7 +135,8 @@ def replaced(
     payload: Mapping[str, Any], before: Sequence[Message], prefix: str, line: int, time: str
 ) -> ReplacedHistory:
     """Return the buffer after a `compacted` record. O(messages of the buffer `before` + messages of the new one)."""
-    history, summary_words = payload.get("replacement_history"), text_of(payload.get("message"))
+    history = payload.get("replacement_history")
+    summary_words = text_of(payload.get("message"))
     if not isinstance(history, list):
         return _rebuilt(summary_words, before, prefix, line, time)
     new = _read(history, prefix, line, time)
@@ -159,10 +160,8 @@ def _read(history: Sequence[Any], prefix: str, line: int, time: str) -> Sequence
     by_id = {f"{prefix}{n}": item for n, item in enumerate(history)}
     for message in read_items(history, prefix=prefix, line=line, time=time):
         item = by_id[message.id]
-        mark, summary = (
-            mark_of(item, message.role, message.parts),
-            message.summary or summary_kind(item),
-        )
+        mark = mark_of(item, message.role, message.parts)
+        summary = message.summary or summary_kind(item)
         messages.append(
             replace(message, mark=mark, summary=summary) if mark or summary else message
         )
@@ -241,7 +240,8 @@ class Rollout:
         if not isinstance(payload, dict):
             self._problem(line, "not a rollout record", value)
             return
-        kind, time = value.get("type"), text_of(value.get("timestamp"))
+        kind = value.get("type")
+        time = text_of(value.get("timestamp"))
         if self.meta is None:
             self.headless = self.headless or kind != "session_meta"
         elif self._copied:
@@ -293,7 +293,8 @@ class Rollout:
             self._watch_calls(parts)
             self.calls.model(parts, name, line, time)
         else:
-            summary, mark = is_compaction(parts), mark_of(item, role, parts)
+            summary = is_compaction(parts)
+            mark = mark_of(item, role, parts)
             if role == "user" and (not mark or item.get("type") == AGENT_MESSAGE):
                 self.calls.abort_calls()
             self.calls.client(
@@ -365,7 +366,8 @@ class Rollout:
     def _token_count(self, info: Mapping[str, Any], line: int, time: str) -> None:
         """Take a count only if the running total has changed, because Codex often repeats a count."""
         self._window(info)
-        last, total = info.get("last_token_usage"), info.get("total_token_usage")
+        last = info.get("last_token_usage")
+        total = info.get("total_token_usage")
         if not isinstance(last, dict):
             return
         if is_absurd(info):

@@ -113,7 +113,8 @@ def _find_summary(new: Sequence[Message], same: int, by_id: dict[str, Message]) 
         at += 1
     if at < same or at >= len(new):
         return -1
-    message, following = new[at], new[at + 1 : at + 2]
+    message = new[at]
+    following = new[at + 1 : at + 2]
     is_plain = message.role == "user" and all(isinstance(part, Text) for part in message.parts)
     if not is_plain or message.id in by_id:
         return -1
@@ -242,7 +243,8 @@ class Chat(GrowingThread):
             return
         opened, self._open = self._open, None
         value, where = opened.value, opened.where
-        model, usage = text_at(value, "model"), read_tokens(value)
+        model = text_at(value, "model")
+        usage = read_tokens(value)
         has_words = bool(value.get("content") or value.get("thoughts"))
         # Tool calls alone belong to the previous answer.
         is_call = bool(model) and (has_words or opened.begins)
@@ -256,7 +258,8 @@ class Chat(GrowingThread):
     def _note_value(self, value: Mapping[str, Any]) -> None:
         self.model = text_at(value, "model") or self.model
         for call in call_records(value):
-            agent_id, call_id = call.get("agentId"), call.get("id")
+            agent_id = call.get("agentId")
+            call_id = call.get("id")
             if isinstance(agent_id, str) and isinstance(call_id, str):
                 self.spawned[agent_id] = call_id
 
@@ -278,7 +281,8 @@ class Chat(GrowingThread):
             )
             return
         tail = view.tail(start)
-        before, after = tail[: end - start], tail[end - start :]
+        before = tail[: end - start]
+        after = tail[end - start :]
         if value.get("type") == "user":
             messages = read_gemini_user(value, where)
         else:
@@ -336,7 +340,8 @@ class Chat(GrowingThread):
     ) -> None:
         """Add calls that only the listed history records, because the file does not hold their own records."""
         for value, start in zip(values, starts.values(), strict=True):
-            name, usage = value.get("id"), read_tokens(value)
+            name = value.get("id")
+            usage = read_tokens(value)
             if (
                 value.get("type") == "gemini"
                 and usage

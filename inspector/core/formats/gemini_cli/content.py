@@ -111,10 +111,8 @@ def call_records(value: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _thoughts(thoughts: Any) -> Iterator[Thinking]:
     for thought in thoughts if isinstance(thoughts, list) else ():
         if isinstance(thought, dict):
-            subject, description = (
-                text_of(thought.get("subject")),
-                text_of(thought.get("description")).strip(),
-            )
+            subject = text_of(thought.get("subject"))
+            description = text_of(thought.get("description")).strip()
             if text := "\n".join(filter(None, (subject, description))):
                 yield Thinking(text, "", tokens=0)
 

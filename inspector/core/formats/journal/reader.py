@@ -292,8 +292,10 @@ class ThreadBuilder:
         """Return the thread so far."""
         waiting = (self._open,) if self._open is not None else ()
         states = (self._open_state,) if self._open is not None else ()
-        requests, messages = Prefix(self._requests, then=waiting), Prefix(self._messages)
-        compactions, events = Prefix(self._compactions), Prefix(self._events)
+        requests = Prefix(self._requests, then=waiting)
+        messages = Prefix(self._messages)
+        compactions = Prefix(self._compactions)
+        events = Prefix(self._events)
         all_states = Prefix(self._states, then=(*states, self._state()))
         return Thread(
             self.id,

@@ -92,7 +92,8 @@ class OpenClawReader(PiReader):
             if message.id not in self._runtime:
                 if prompt:
                     return
-                beside, prompt = False, message.role == "user" and not message.mark
+                beside = False
+                prompt = message.role == "user" and not message.mark
             elif not beside:
                 yield message.id
 

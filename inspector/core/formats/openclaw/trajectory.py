@@ -71,10 +71,8 @@ class TrajectoryReader:
                 "role": "user",
                 "content": [{"type": "text", "text": text_of(data.get("prompt"))}],
             }
-            stand, answers = (
-                [*messages, question] if data.get("prompt") else messages,
-                sum(map(_is_answer, messages)),
-            )
+            stand = [*messages, question] if data.get("prompt") else messages
+            answers = sum(map(_is_answer, messages))
             self._lay(without_stale(stand, answers, _is_answer), where)
             self._run = answers, self._thread.view()
 
@@ -98,7 +96,8 @@ class TrajectoryReader:
                 )
 
     def _call(self, value: Mapping[str, Any], view: View, where: RecordPosition) -> None:
-        usage, finish = read_usage(value), text_of(value.get("stopReason"))
+        usage = read_usage(value)
+        finish = text_of(value.get("stopReason"))
         if usage is None and finish in FAILED:
             return
         model = text_of(value.get("model")) or self._thread.model

@@ -176,10 +176,8 @@ def _timed(
     former: Sequence[Mapping[str, Any]],
 ) -> ModelStep:
     """Return a step with its times: it begins when the previous step has ended, and ends when its tools begin."""
-    own, states = (
-        _times(run),
-        [object_of(part, "state") for part in run if part.get("type") == "tool"],
-    )
+    own = _times(run)
+    states = [object_of(part, "state") for part in run if part.get("type") == "tool"]
     tool_starts = [
         start for state in states if (start := _count(object_of(state, "time"), "start"))
     ]
@@ -222,7 +220,8 @@ def _laid(
     last: bool,
 ) -> list[Message]:
     """Return the answer of a step and the results of its tools."""
-    name, time = string(info, "id") + (f".{n}" if n else ""), time_of(info)
+    name = string(info, "id") + (f".{n}" if n else "")
+    time = time_of(info)
     content = [part for part in map(_read_answer_part, run) if part is not None]
     tools = [part for part in run if part.get("type") == "tool"]
     together = f"{name} tools" if len(tools) > 1 else ""
@@ -247,7 +246,8 @@ def _read_answer_part(part: Mapping[str, Any]) -> Part | None:
             text = string(part, "text")
             return Text(text) if text else None
         case "reasoning":
-            text, signature = string(part, "text"), signature_in(object_of(part, "metadata"))
+            text = string(part, "text")
+            signature = signature_in(object_of(part, "metadata"))
             return Thinking(text, signature) if text or signature else None
         case "tool":
             arguments = object_of(part, "state").get("input", {})
@@ -257,7 +257,8 @@ def _read_answer_part(part: Mapping[str, Any]) -> Part | None:
 
 def _answer(part: Mapping[str, Any], state: Mapping[str, Any], last: bool) -> tuple[Part, ...]:
     """Return the result of a tool, followed by its files; empty while the tool runs."""
-    call, status = string(part, "callID"), state.get("status")
+    call = string(part, "callID")
+    status = state.get("status")
     if status == "completed":
         files = [
             _file(file) for file in list_of(state.get("attachments")) if isinstance(file, dict)
@@ -326,7 +327,8 @@ def read_step_usage(value: Mapping[str, Any]) -> Usage | None:
     tokens = object_of(value, "tokens")
     cache = object_of(tokens, "cache")
     fresh, output, reasoning = (_count(tokens, name) for name in ("input", "output", "reasoning"))
-    read, write = _count(cache, "read"), _count(cache, "write")
+    read = _count(cache, "read")
+    write = _count(cache, "write")
     if not fresh + output + reasoning + read + write or is_absurd(tokens):
         return None
     total = tokens.get("total")

@@ -144,10 +144,8 @@ class FirstLayer(ThreadLayer):
         self._prune()
         if not self.thread.calls:
             self.thread.model = string(object_of(about, "model"), "id")
-        names, reverted = (
-            [name for name, _ in self._laid_units],
-            string(object_of(about, "revert"), "messageID"),
-        )
+        names = [name for name, _ in self._laid_units]
+        reverted = string(object_of(about, "revert"), "messageID")
         if reverted in names:
             self.thread.cut(sum(count for _, count in self._laid_units[: names.index(reverted)]))
 
@@ -179,7 +177,8 @@ class FirstLayer(ThreadLayer):
         is_done = bool(unit.messages) and bool(string(info, "finish")) and info.get("error") is None
         number = self.thread.compactions if is_done else None
         for step in unit.steps:
-            model, time = string(info, "modelID"), time_of(info)
+            model = string(info, "modelID")
+            time = time_of(info)
             self.thread.aside("compaction", step.usage, model, time=time, compaction=number)
         if is_done:
             self._cut(info, replace(unit.messages[0], summary=True))
@@ -192,7 +191,8 @@ class FirstLayer(ThreadLayer):
         question = names.index(self._marked) if marker and self._marked in names else len(names)
         tail_id = string(marker, "tail_start_id")
         tail = names.index(tail_id) if tail_id in names[:question] else question
-        tail_start, question_start = self._message_place(tail), self._message_place(question)
+        tail_start = self._message_place(tail)
+        question_start = self._message_place(question)
         messages = self.thread.view().messages()
         stays = messages[tail_start:question_start]
         self._laid_units = [

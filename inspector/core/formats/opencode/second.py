@@ -118,7 +118,8 @@ def _shell_text(data: Mapping[str, Any]) -> str:
 
 def _answer(thread: GrowingThread, data: Mapping[str, Any], where: RecordPosition) -> None:
     """Add a call with its answer and tool results. An answer that holds only an error is not a call."""
-    content, usage = objects_of(data.get("content")), measured(read_step_usage(data))
+    content = objects_of(data.get("content"))
+    usage = measured(read_step_usage(data))
     if usage is None and not content and data.get("error") is not None:
         return
     thread.call(usage, text_at(object_of(data, "model"), "id"), where.time, text_at(data, "finish"))

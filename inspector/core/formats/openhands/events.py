@@ -95,7 +95,9 @@ def split_conversations(value: Any) -> Sequence[tuple[HeldSession | None, Any]]:
 
 def read(fed: FedValues) -> Session:
     """Read the events of one conversation."""
-    conversation, problems, name = _EventList(), ProblemList(), ""
+    conversation = _EventList()
+    problems = ProblemList()
+    name = ""
     for line, value, file in fed:
         history = value.get("history") if isinstance(value, Mapping) else value
         name = text_at(value, "instance_id")
@@ -129,7 +131,8 @@ class _EventList:
 
     def take(self, event: Mapping[str, Any], name: str, line: int) -> None:
         """Take the next event of the conversation."""
-        time, before = text_of(event.get("timestamp")), len(self.thread.view())
+        time = text_of(event.get("timestamp"))
+        before = len(self.thread.view())
         if event.get("action") == "system":
             self._take_prompt(object_of(event, "args"))
         elif event.get("action") == "condensation":
@@ -186,7 +189,8 @@ class _EventList:
     def _condense(self, args: Mapping[str, Any], name: str, line: int, time: str) -> None:
         """Remove the forgotten events from the buffer; a summary may replace them."""
         forgotten = set(map(str, list_of(args.get("forgotten_event_ids"))))
-        first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
+        first = args.get("forgotten_events_start_id")
+        last = args.get("forgotten_events_end_id")
         if isinstance(first, int) and isinstance(last, int):
             forgotten |= {
                 str(event)
@@ -227,7 +231,8 @@ def _said(event: Mapping[str, Any], args: Mapping[str, Any]) -> str:
 
 def observed(event: Mapping[str, Any]) -> str:
     """Return the text that the model reads for an observation."""
-    extras, content = object_of(event, "extras"), text_of(event.get("content"))
+    extras = object_of(event, "extras")
+    content = text_of(event.get("content"))
     if formatted := text_of(extras.get("formatted_output_and_error")):
         return formatted
     about = object_of(extras, "metadata")

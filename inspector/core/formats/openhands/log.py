@@ -55,7 +55,8 @@ def _start(value: Mapping[str, Any]) -> str:
 
 def read(fed: FedValues) -> Session:
     """Read one call from each file, in the order of their times."""
-    problems, calls = ProblemList(), CallList(is_one=True)
+    problems = ProblemList()
+    calls = CallList(is_one=True)
     rows: list[tuple[float, str, Mapping[str, Any]]] = []
     for line, value, file in fed:
         if isinstance(value, Mapping):
@@ -73,11 +74,13 @@ def read(fed: FedValues) -> Session:
 
 def _call(value: Mapping[str, Any]) -> BodyPair:
     """Return the call of a file. A model without function calling gets its tools in the prompt, so none are listed."""
-    response, raw = object_of(value, "response"), value.get("raw_response")
+    response = object_of(value, "response")
+    raw = value.get("raw_response")
     sent = object_of(value, "kwargs").get("tools") if "kwargs" in value else value.get("tools")
     written = isinstance(raw, Mapping) or "raw_messages" in value
     answered = CHAT.answer(raw if isinstance(raw, Mapping) else response)
-    messages, answer = list_of(value.get("messages")), answered[0] if answered else None
+    messages = list_of(value.get("messages"))
+    answer = answered[0] if answered else None
     tools = [] if written else list_of(sent)
     time = iso_time(value.get("timestamp"), unit=1)
     window = count_of(value.get("context_window")) or None

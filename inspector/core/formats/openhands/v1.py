@@ -93,7 +93,8 @@ def is_companion(head: Head, session: Session) -> bool:
 
 def read(fed: FedValues) -> Session:
     """Read the events in the order of their lines, or the files of a folder in the order of their times."""
-    log, states = _EventLog(), [value for _, value, _ in fed if _is_state(value)]
+    log = _EventLog()
+    states = [value for _, value, _ in fed if _is_state(value)]
     for state in states:
         log.take_state(state)
     events = [row for row in fed if not _is_state(row[1])]
@@ -126,11 +127,9 @@ class _EventLog:
         if not isinstance(value, Mapping) or not isinstance(kind := value.get("kind"), str):
             self._problems.note(line, "not an event", value, file)
             return
-        name, time, before = (
-            text_at(value, "id") or f"L{line}",
-            text_at(value, "timestamp"),
-            self._thread.view(),
-        )
+        name = text_at(value, "id") or f"L{line}"
+        time = text_at(value, "timestamp")
+        before = self._thread.view()
         match kind:
             case "SystemPromptEvent":
                 self._take_prompt(value)
@@ -164,7 +163,8 @@ class _EventLog:
                     )
 
     def _take_prompt(self, value: Mapping[str, Any]) -> None:
-        tools, system = value.get("tools"), value.get("system_prompt")
+        tools = value.get("tools")
+        system = value.get("system_prompt")
         static_text = text_of(system) or text_at(system, "text")
         dynamic_text = text_at(value.get("dynamic_context"), "text")
         text = "\n\n".join(filter(None, (static_text, dynamic_text)))
@@ -287,7 +287,8 @@ class _EventLog:
             if isinstance(event_id, str)
         }
         gone = {message for event, message in self._events if event in forgotten}
-        summary, offset = text_of(value.get("summary")), value.get("summary_offset")
+        summary = text_of(value.get("summary"))
+        offset = value.get("summary_offset")
         self._thread.condense(gone, summary, offset, name, line, time)
 
     def session(self) -> Session:

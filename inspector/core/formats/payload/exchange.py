@@ -178,7 +178,8 @@ def is_final(row: Any) -> bool:
 
 def is_continued_by(rows: Sequence[Any], row: Any) -> bool:
     """Does an event belong to the same response as `rows`? Chunks of Chat Completions hold the id of the response."""
-    before, event = _event_in(rows[-1]), _event_in(row)
+    before = _event_in(rows[-1])
+    event = _event_in(row)
     if is_final(rows[-1]):
         return False
     return "object" not in event or before.get("id") == event.get("id")

@@ -122,7 +122,8 @@ def _is_body(dialect: Dialect, row: Any, request: Mapping[str, Any]) -> bool:
 
     A saved chat has times and ids of messages, and may write tool calls in a form that no API accepts.
     """
-    wire, items = dialect.conversation(request), objects_of(dialect.items(request)[:60])
+    wire = dialect.conversation(request)
+    items = objects_of(dialect.items(request)[:60])
     if not _are_messages(dialect, wire) or not (wire or "model" in request) or _is_kept_chat(row):
         return False
     if any(map(_is_foreign_message, items)):
@@ -151,7 +152,8 @@ def _is_kept_message(message: Mapping[str, Any]) -> bool:
 
 def _is_foreign_message(message: Mapping[str, Any]) -> bool:
     """Does a message, or a block of its content, have a form that no API accepts?"""
-    kind, content = message.get("type"), message.get("content")
+    kind = message.get("type")
+    content = message.get("content")
     if isinstance(content, Mapping) or (
         "role" in message and isinstance(kind, str) and kind != "message"
     ):

@@ -87,10 +87,8 @@ class BodyThreads:
             before, other = self._before
             same = _count_shared(items, before)
             if same and self._dialect is not RESPONSES:
-                like, request = (
-                    Likeness(exchange=0, all=frozenset(), first={key: same}),
-                    {**request, key: items[same:]},
-                )
+                like = Likeness(exchange=0, all=frozenset(), first={key: same})
+                request = {**request, key: items[same:]}
         body = self._bodies.read(
             self._dialect, request, other, like, start=start, line=pair.line, time=pair.time
         )

@@ -117,7 +117,8 @@ def record_of(message: Mapping[str, Any]) -> tuple[str, int | None]:
 
 def system_units(message: Mapping[str, Any]) -> int:
     """Return the UTF-16 units that pi 1.5 counts for a system message."""
-    sections, tools = message.get("sections"), message.get("toolsAdded")
+    sections = message.get("sections")
+    tools = message.get("toolsAdded")
     texts = [part.text for part in read_parts(message.get("content")) if isinstance(part, Text)]
     texts += map(text_of, sections.values()) if isinstance(sections, dict) else []
     return sum(map(u16, texts)) + (u16(dumps(tools)) if isinstance(tools, list) else 0)
@@ -125,7 +126,8 @@ def system_units(message: Mapping[str, Any]) -> int:
 
 def bash_text(message: Mapping[str, Any]) -> str:
     """Return the text that pi sends, in the user's name, for a command that the user ran."""
-    output, code = text_of(message.get("output")), message.get("exitCode")
+    output = text_of(message.get("output"))
+    code = message.get("exitCode")
     text = f"Ran `{text_of(message.get('command'))}`\n" + (
         f"```\n{output}\n```" if output else "(no output)"
     )
@@ -157,14 +159,17 @@ def read_usage(message: Mapping[str, Any]) -> Usage | None:
     usage = message.get("usage")
     if not isinstance(usage, dict) or is_absurd(usage):
         return None
-    fresh, output = count_of(usage.get("input")), count_of(usage.get("output"))
-    read, write = count_of(usage.get("cacheRead")), count_of(usage.get("cacheWrite"))
+    fresh = count_of(usage.get("input"))
+    output = count_of(usage.get("output"))
+    read = count_of(usage.get("cacheRead"))
+    write = count_of(usage.get("cacheWrite"))
     parts_sum = fresh + read + write
     if max(parts_sum, output) <= 1:
         return None
     prompt = count_of(usage.get("totalTokens")) - output
     prompt = prompt if prompt > 0 else parts_sum
-    fresh, context = max(0, prompt - read - write), prompt if prompt < read + write else None
+    fresh = max(0, prompt - read - write)
+    context = prompt if prompt < read + write else None
     final = message.get("stopReason") not in FAILED
     hourly = min(count_of(usage.get("cacheWrite1h")), write)
     return Usage(
@@ -191,13 +196,15 @@ class PiSystemPrompt:
 
     def changed(self, message: Mapping[str, Any]) -> "PiSystemPrompt":
         """Return the system prompt changed by `message`: sections are replaced, tools added and removed by name."""
-        sections, new_sections = dict(self.sections), message.get("sections")
+        sections = dict(self.sections)
+        new_sections = message.get("sections")
         if isinstance(new_sections, dict):
             sections |= {str(name): text_of(text) for name, text in new_sections.items()}
         new_text = "\n".join(
             part.text for part in read_parts(message.get("content")) if isinstance(part, Text)
         )
-        text, tools = new_text or self.text, self._tools(message)
+        text = new_text or self.text
+        tools = self._tools(message)
         whole = "\n\n".join(filter(None, (text, *sections.values())))
         return PiSystemPrompt(
             text, sections=tuple(sections.items()), tools=tools, prompt=Prompt(whole, tools)

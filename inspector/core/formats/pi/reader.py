@@ -230,7 +230,8 @@ class PiReader:
 
         A failed answer without usage is no call: nothing was sent, or the provider refused the request.
         """
-        usage, finish = read_usage(message), text_of(message.get("stopReason"))
+        usage = read_usage(message)
+        finish = text_of(message.get("stopReason"))
         self._problems.note_absurd(message.get("usage"), read.line, message)
         thread = self._thread
         thread.model, thread.prompt = text_at(message, "model") or thread.model, node.system.prompt
@@ -303,7 +304,8 @@ class PiReader:
                 time=where.time,
             )
         )
-        first, index = value.get("firstKeptEntryId"), value.get("firstKeptEntryIndex")
+        first = value.get("firstKeptEntryId")
+        index = value.get("firstKeptEntryIndex")
         if not isinstance(first, str):
             first = f"L{index + 1}" if type(index) is int else ""
         record = Record("compaction", where.id, first_kept=first)
@@ -330,14 +332,16 @@ class PiReader:
 
     def _first_kept(self, value: Mapping[str, Any]) -> EntryNode | None:
         """Return the first record that a compaction keeps; None if it names none."""
-        index, name = value.get("firstKeptEntryIndex"), value.get("firstKeptEntryId")
+        index = value.get("firstKeptEntryIndex")
+        name = value.get("firstKeptEntryId")
         if isinstance(name, str):
             return self._nodes.get(name)
         # Counted from 0, with the header.
         return self._lines.get(index + 1) if type(index) is int else None
 
     def _take_edit(self, value: Mapping[str, Any], where: RecordPosition, node: EntryNode) -> None:
-        target, replacement = value.get("targetId"), value.get("replacement")
+        target = value.get("targetId")
+        replacement = value.get("replacement")
         source = self._sources.get(target) if isinstance(target, str) else None
         if not isinstance(target, str) or target not in self._nodes:
             self._problems.note(where.line, "an edit of a record that is not in the file", value)

@@ -124,7 +124,8 @@ def mended(messages: Sequence[Message]) -> list[Message]:
         end = at + 1
         while end < len(messages) and messages[end].role == "tool":
             end += 1
-        answer, results = messages[at], messages[at + 1 : end]
+        answer = messages[at]
+        results = messages[at + 1 : end]
         if answer.calls and end < len(messages):
             mended_messages += _mended(answer, results)
         else:

@@ -127,7 +127,8 @@ class Bodies:
         if dialect is None:
             return Body(dialect=None, fields=_fields(body, other, like, key=""))
         body = _without_wrapper(dialect, body)
-        fields, own = _fields(body, other, like, dialect.key), list(_wire_messages(dialect, body))
+        fields = _fields(body, other, like, dialect.key)
+        own = list(_wire_messages(dialect, body))
         lead: Sequence[Any] = []
         base = start
         if other is not None and like is not None and other.dialect is dialect:
@@ -135,7 +136,8 @@ class Bodies:
             own = before + own
         if base.length == start.length:
             count = dialect.head(own)
-            lead, own = [*lead, *own[:count]], own[count:]
+            lead = [*lead, *own[:count]]
+            own = own[count:]
         source = dialect, [fields.get(key) for key in _PROMPTS], lead
         with_lead = {**fields, dialect.key: lead} if lead else fields
         prompt = self._pool.prompt(source, lambda: dialect.prompt(with_lead))

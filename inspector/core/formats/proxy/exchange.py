@@ -45,7 +45,8 @@ class Reply:
 
 def read_response(dialect: Dialect | None, record: Mapping[str, Any]) -> Reply:
     """Read a recorded response. Never raises."""
-    status, time = record.get("status"), text_of(record.get("time"))
+    status = record.get("status")
+    time = text_of(record.get("time"))
     code = status if isinstance(status, int) else None
     body, is_finished, error = _read_body(dialect, record)
     error = error or _read_error(body)
@@ -97,7 +98,9 @@ def _read_body(
 
 def _stream_of(record: Mapping[str, Any]) -> Iterable[Any] | None:
     """Return the events or WebSocket frames of a response; None if it was a single body."""
-    frames, stream, body = record.get("frames"), record.get("stream"), record.get("body")
+    frames = record.get("frames")
+    stream = record.get("stream")
+    body = record.get("body")
     if isinstance(frames, list):
         return frames
     if isinstance(stream, str):
@@ -122,7 +125,8 @@ def _describe_failure(
         return words or text_at(record, "text")[:_LONGEST_FAILURE] or f"status {status}"
     if words:
         return words
-    ended, reason = record.get("ended"), text_at(record, "error")
+    ended = record.get("ended")
+    reason = text_at(record, "error")
     if reason:
         return f"{ended}: {reason}"
     if ended in ("failed", "upstream closed", "client closed"):
@@ -266,10 +270,8 @@ class Exchange:
             edits=reply.edits,
         )
         predicted = self.promised if self.released == "changed" else self.predicted
-        elapsed_ms, first_byte_ms = (
-            self.figures.get("elapsed_ms"),
-            self.figures.get("first_byte_ms"),
-        )
+        elapsed_ms = self.figures.get("elapsed_ms")
+        first_byte_ms = self.figures.get("first_byte_ms")
         return replace(
             request,
             asked=self.uncut.view if self.sent is not None else None,

@@ -157,7 +157,8 @@ def _find_repeated(view: View, scope: ThreadScope) -> Sequence[Conversation]:
         return ()
     beginning = head(view, HEAD)
     was_summarised = any(message.summary for message in beginning)
-    everything, answers = _Votes(), _Votes()
+    everything = _Votes()
+    answers = _Votes()
     for message in islice(view.backwards(), _LOOK_BACK):
         if message.role not in ("assistant", "tool"):
             continue

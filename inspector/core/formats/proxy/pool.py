@@ -158,7 +158,8 @@ def extended(view: View, more: Sequence[Message]) -> View:
     if length < len(stretch):
         start = length - (stretch.base.length if stretch.base else 0)
         same = _count_same(stretch.own[start : start + len(more)], more)
-        view, more = View(stretch, length + same), more[same:]
+        view = View(stretch, length + same)
+        more = more[same:]
         if more and view.length < len(stretch):
             stretch = Stretch(view)
     if not more:

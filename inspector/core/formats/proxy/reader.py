@@ -93,7 +93,8 @@ class ProxyReader:
 
     def session(self) -> Session:
         """Return the session so far."""
-        problems, is_ours = Prefix(self._problems), self._runs > 0
+        problems = Prefix(self._problems)
+        is_ours = self._runs > 0
         return recorded_session(
             self._all,
             self._conversations,
@@ -169,7 +170,8 @@ class ProxyReader:
         key = key_of(headers, body=body.fields, tag=text_of(record.get("tag")), system=system)
         connection = record.get("connection")
         link = self._runs, connection if type(connection) is int else 0
-        time, path = text_of(record.get("time")), text_of(record.get("path"))
+        time = text_of(record.get("time"))
+        path = text_of(record.get("path"))
         exchange = Exchange(
             number,
             line,
@@ -225,7 +227,8 @@ class ProxyReader:
             and "previous_response_id" in like.all
         ):
             previous = other.fields.get("previous_response_id")
-        previous_id, time = text_of(previous), text_of(record.get("time"))
+        previous_id = text_of(previous)
+        time = text_of(record.get("time"))
         start = self._ends.get(previous_id, EMPTY_VIEW)
         read = self._bodies.read(
             where.dialect, body, other, like, start=start, line=line, time=time

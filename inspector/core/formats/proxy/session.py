@@ -140,7 +140,8 @@ def _describe_changed(exchanges: Sequence[Exchange]) -> Iterator[str]:
     for (client, session), changed in list(by_session.items())[:_MOST_NOTES]:
         owner = _owner_words(client, session)
         lead = f"{owner}: " if owner and len(by_session) > 1 else ""
-        first, last = changed[0], changed[-1]
+        first = changed[0]
+        last = changed[-1]
         if first is last:
             yield f"{lead}exchange {_place_words(first)} was not forwarded as the client sent it: {_size_words(first)}."
         else:
@@ -175,7 +176,8 @@ def split_singles(threads: list[Conversation]) -> tuple[list[Conversation], list
     """
     with_tools = [thread for thread in threads if thread.has_tools]
     sessions = {(thread.key.session, thread.key.client) for thread in with_tools}
-    singles, others = list[Conversation](), list[Conversation]()
+    singles = list[Conversation]()
+    others = list[Conversation]()
     for thread in threads:
         is_single = not thread.has_tools and len(thread.steps) == 1
         is_beside = (thread.key.session, thread.key.client) in sessions

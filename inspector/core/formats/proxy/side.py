@@ -106,7 +106,8 @@ def _is_summariser(system: str) -> bool:
 
 def _asks_for_summary(last: str) -> bool:
     """Does the last message of a call without tools ask for a summary?"""
-    beginning, end = last[:LOOK], last[-LOOK:]
+    beginning = last[:LOOK]
+    end = last[-LOOK:]
     return any(lead in beginning or lead in end for lead in _ASKS_ALONE)
 
 
@@ -224,7 +225,8 @@ def read_signs(
 
     `begun` holds its first messages, `backwards` its last ones with the last message first; `messages` is their number.
     """
-    first, last = begun[:_HEAD], backwards[:_HEAD]
+    first = begun[:_HEAD]
+    last = backwards[:_HEAD]
     return RequestSigns(
         body=fields,
         headers=headers,

@@ -78,7 +78,8 @@ class WholeExchanges:
         """Take a record, and yield the exchange that it completes."""
         if not isinstance(value, Mapping):
             return
-        kind, number = value.get("type"), value.get("exchange")
+        kind = value.get("type")
+        number = value.get("exchange")
         if kind == "proxy":
             yield from self.rest()  # another run of the proxy may count from 0 again
             self._upstream = text_of(value.get("upstream"))
@@ -158,10 +159,8 @@ def har_entry(exchange: WholeExchange) -> dict[str, Any]:
 
 def _timings(exchange: WholeExchange, response: Mapping[str, Any]) -> dict[str, float]:
     """Return the phases of an exchange in ms."""
-    first_byte, whole = (
-        _positive(response.get("first_byte_ms")),
-        _positive(response.get("elapsed_ms")),
-    )
+    first_byte = _positive(response.get("first_byte_ms"))
+    whole = _positive(response.get("elapsed_ms"))
     held = milliseconds_between(
         text_of(exchange.held.get("time")), text_of(exchange.released.get("time"))
     )
@@ -205,7 +204,8 @@ def _posted(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _response(record: Mapping[str, Any]) -> dict[str, Any]:
-    status, headers = record.get("status"), _headers(record)
+    status = record.get("status")
+    headers = _headers(record)
     code = status if type(status) is int else 0
     location = next((value for name, value in headers if name.lower() == "location"), "")
     response = {
@@ -226,7 +226,8 @@ def _response(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _content(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the body of a response: bytes as base64, anything else as text."""
-    text, packed = _text(record), record.get("base64")
+    text = _text(record)
+    packed = record.get("base64")
     content: dict[str, Any] = {
         "size": len(text.encode("utf-8", "replace")),
         "mimeType": _type(record),

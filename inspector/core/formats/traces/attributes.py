@@ -150,7 +150,8 @@ def read_fields(attributes: Mapping[str, Any]) -> dict[str, Any]:
         if what not in lists:
             lists[what], ranks[what] = {}, rank
             fields.pop(what, None)
-        last_place, item = place, lists[what].setdefault(number, Flat())
+        last_place = place
+        item = lists[what].setdefault(number, Flat())
         item[field] = value
     for what, items in lists.items():
         fields.setdefault(what, [items[number] for number in sorted(items)])

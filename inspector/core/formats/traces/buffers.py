@@ -128,7 +128,8 @@ class CallReader:
             count < len(logged.items) and role_of(unwrap_message(logged.items[count])) == "system"
         ):
             count += 1
-        lead, items = logged.items[:count], logged.items[count:]
+        lead = logged.items[:count]
+        items = logged.items[count:]
         view = self.pool.after(EMPTY_VIEW, self._units(items, span))
         source = _without_end(span.input) if logged.is_list and logged.items else ""
         return InputLine(
@@ -140,7 +141,8 @@ class CallReader:
         units: list[Sequence[Message]] = []
         was_part = False
         for item in items:
-            unit, is_part = read_wire(item, span.line, span.time), is_answer_item(item)
+            unit = read_wire(item, span.line, span.time)
+            is_part = is_answer_item(item)
             if is_part and was_part and units:
                 (last,) = units[-1]
                 units[-1] = (replace(last, parts=last.parts + unit[0].parts),)

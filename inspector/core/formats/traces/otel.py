@@ -163,10 +163,8 @@ def _logged(value: Mapping[str, Any]) -> SpanEvent | None:
     trace, span = (
         _hex(context.get(f"{name}Id") or context.get(f"{name}_id")) for name in ("trace", "span")
     )
-    attributes, body = (
-        plain_attributes(value.get("attributes")),
-        value.get("body", value.get("_body")),
-    )
+    attributes = plain_attributes(value.get("attributes"))
+    body = value.get("body", value.get("_body"))
     if isinstance(body, dict) and len(body) == 1 and (plain := _plain(body)) is not None:
         body = plain
     names = (value.get("eventName"), value.get("event_name"), attributes.get("event.name"))
@@ -204,10 +202,8 @@ def _sdk(value: Mapping[str, Any], line: int) -> Span:
         parent=trace + parent if parent else "",
         name=text_of(value.get("name")),
     )
-    start, end = (
-        value.get("start_time", value.get("startTime")),
-        value.get("end_time") or value.get("endTime"),
-    )
+    start = value.get("start_time", value.get("startTime"))
+    end = value.get("end_time") or value.get("endTime")
     span.place(line, start, end)
     span.finished = any(value.get(key) for key in ("end_time", "endTime"))
     attributes = plain_attributes(value.get("attributes"))

@@ -154,7 +154,8 @@ def _read_response(value: dict[str, Any]) -> Logged | None:
         if dialect.is_response(value):
             usage = dialect.usage(value.get(dialect.counts))
             items = tuple(dialect.answer(value))
-            system, tools = value.get("instructions"), value.get("tools")
+            system = value.get("instructions")
+            tools = value.get("tools")
             return Logged(
                 items,
                 system,
@@ -207,10 +208,8 @@ def _generation_usage(value: Mapping[str, Any], generation: Mapping[str, Any]) -
 
 def langchain_counts(counts: Mapping[str, Any]) -> list[Any]:
     """Return LangChain's `usage_metadata` in the order of `usage_from_counts`."""
-    inputs, outputs = (
-        mapping(counts.get("input_token_details")),
-        mapping(counts.get("output_token_details")),
-    )
+    inputs = mapping(counts.get("input_token_details"))
+    outputs = mapping(counts.get("output_token_details"))
     return [
         counts.get("input_tokens"),
         counts.get("output_tokens"),

@@ -188,7 +188,8 @@ def usage_from_counts(
     A prompt of 0 or 1 tokens counts as not reported. The total shows whether the prompt includes the cached tokens.
     Without a total, the prompt includes them unless they are more than the prompt.
     """
-    input_, all_tokens = read_count(prompt), read_count(total)
+    input_ = read_count(prompt)
+    all_tokens = read_count(total)
     counts = output_, read_, written_, reasoning_ = [
         read_count(count) or 0 for count in (output, read, written, reasoning)
     ]

@@ -338,7 +338,8 @@ def _is_difference(call: TracedCall, last: Exchange) -> bool:
         or usage.prompt <= former.prompt
     ):
         return False
-    growth, own = usage.prompt - former.prompt, messages_weight(_ESTIMATOR, view)
+    growth = usage.prompt - former.prompt
+    own = messages_weight(_ESTIMATOR, view)
     unseen = former.prompt - messages_weight(_ESTIMATOR, last.asked.view)
     error_rebuilt = abs(growth - former.output - own)
     error_logged = abs(usage.prompt - own - unseen)

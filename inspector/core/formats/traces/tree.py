@@ -91,7 +91,8 @@ class SpanTree:
 
     def _outermost_first(self) -> Sequence[Span]:
         """Return the spans, each after its parent, without those whose parents form a circle."""
-        spans, inner = self._spans, defaultdict[str, list[Span]](list)
+        spans = self._spans
+        inner = defaultdict[str, list[Span]](list)
         for span in spans.values():
             inner[span.parent if span.parent in spans else ""].append(span)
         order = inner[""]
@@ -174,7 +175,8 @@ class SpanTree:
             if not span.kind:
                 continue
             above, _, root = self._around[span.id]
-            run, caller = runs.get(span.id), callers[above.id] if above is not None else None
+            run = runs.get(span.id)
+            caller = callers[above.id] if above is not None else None
             if run is None or not run.calls:
                 callers[span.id] = caller
                 continue

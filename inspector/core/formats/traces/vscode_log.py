@@ -92,7 +92,8 @@ class DebugLogReader(TraceReader):
         self._spans = {span.id: self._completed(span) for span in self._spans.values()}
 
     def _read_line(self, line: int, value: Mapping[str, Any], file: str) -> None:
-        attrs, name = value["attrs"], text_at(value, "spanId")
+        attrs = value["attrs"]
+        name = text_at(value, "spanId")
         kind = value["type"]
         if kind == "session_start":
             self._begin(attrs, file)

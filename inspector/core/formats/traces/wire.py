@@ -79,7 +79,8 @@ def unwrap_message(wire: Any) -> Any:
 
 def _unwrap_serialised(wire: dict[str, Any]) -> Any:
     """Return a message that LangChain wrote as a serialised Python object, or as a type with data."""
-    kind, kwargs = wire.get("id"), wire.get("kwargs")
+    kind = wire.get("id")
+    kwargs = wire.get("kwargs")
     if isinstance(kind, list) and kind and isinstance(kwargs, dict):
         return {**kwargs, "role": kind[-1]}
     data = wire.get("data")

@@ -43,11 +43,10 @@ def _is_models(entry: Mapping[str, Any]) -> bool:
 
 def _read_entry(entry: Mapping[str, Any]) -> CapturedRequest:
     request = object_of(entry, "request")
-    body, time = (
-        plain_body(_content(object_of(request, "postData"))),
-        text_of(entry.get("startedDateTime")),
-    )
-    method, size = text_of(request.get("method")), request.get("bodySize")
+    body = plain_body(_content(object_of(request, "postData")))
+    time = text_of(entry.get("startedDateTime"))
+    method = text_of(request.get("method"))
+    size = request.get("bodySize")
     return CapturedRequest(
         method,
         url=request.get("url"),
@@ -85,7 +84,8 @@ class HarReader(TrafficReader):
             self.note(f"Of the archive's entries {others:,} ask no model; they were left out.")
 
     def _entry(self, entry: Mapping[str, Any]) -> None:
-        request, response = _read_entry(entry), object_of(entry, "response")
+        request = _read_entry(entry)
+        response = object_of(entry, "response")
         frames = objects_of(entry.get("_webSocketMessages"))
         if any(is_create(frame.get("data")) for frame in frames):
             pairs = FramePairs(self, path=request.url, headers=request.headers)
@@ -121,10 +121,12 @@ def _interactions(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_interaction(row: Mapping[str, Any]) -> CapturedRequest:
-    request, time = object_of(row, "request"), text_of(row.get("recorded_at"))
+    request = object_of(row, "request")
+    time = text_of(row.get("recorded_at"))
     with suppress(ValueError):
         time = parsedate_to_datetime(time).isoformat()  # HTTP's date format (VCR for Ruby)
-    method, url = text_of(request.get("method")) or "POST", request.get("uri", request.get("url"))
+    method = text_of(request.get("method")) or "POST"
+    url = request.get("uri", request.get("url"))
     return CapturedRequest(
         method, url, headers=request.get("headers"), body=_body(request), time=time
     )

@@ -177,16 +177,15 @@ def _headers(data: bytes) -> dict[str, str]:
         name_end = at + 1 + data[at]
         if name_end >= len(data):
             break
-        name, kind, at = (
-            data[at + 1 : name_end].decode("utf-8", "replace"),
-            data[name_end],
-            name_end + 1,
-        )
+        name = data[at + 1 : name_end].decode("utf-8", "replace")
+        kind = data[name_end]
+        at = name_end + 1
         size = _SIZES.get(kind)
         if size is None:
             if kind not in (6, 7) or at + 2 > len(data):
                 break
-            size, at = int.from_bytes(data[at : at + 2], "big"), at + 2
+            size = int.from_bytes(data[at : at + 2], "big")
+            at = at + 2
         if kind == 7:
             text_headers[name] = data[at : at + size].decode("utf-8", "replace")
         at += size

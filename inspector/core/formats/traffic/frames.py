@@ -89,7 +89,8 @@ class FrameRows(TrafficReader):
         """Read a frame, or a list of frames."""
         for row in value if isinstance(value, list) else [value]:
             if fields_of(row).keys() >= _KEYS:
-                session, name = text_of(row.get("sessionId")), text_of(row.get("id"))
+                session = text_of(row.get("sessionId"))
+                name = text_of(row.get("id"))
                 headers = [["session-id", session]] * bool(session)
                 pairs = self._connections.setdefault(
                     f"{session} {name}", FramePairs(self, headers=headers)

@@ -33,7 +33,8 @@ from inspector.core.untyped import fields_of, object_of, text_of
 
 def traffic_endpoint(record: Mapping[str, Any]) -> Endpoint:
     """Return the endpoint of a request: by the record's `dialect`, else by its path, else by `anthropic_version`."""
-    body, model = record.get("body"), text_of(record.get("model"))
+    body = record.get("body")
+    model = text_of(record.get("model"))
     if named := DIALECTS.get(text_of(record.get("dialect"))):
         return Endpoint("call", named, model)
     by_path = named_endpoint(record)
@@ -107,7 +108,8 @@ class TrafficReader:
 
         Amazon Bedrock's form is converted to Anthropic's. `figures` are the `more` of `answer`.
         """
-        path, pairs = url_path(request.url), header_pairs(headers)
+        path = url_path(request.url)
+        pairs = header_pairs(headers)
         is_binary = isinstance(body, bytes) and "vnd.amazon.eventstream" in header(
             pairs, "content-type"
         )
@@ -115,7 +117,8 @@ class TrafficReader:
         if AGENT.search(path):
             self._add_agent(request, messages)
             return
-        question, more = plain_body(request.body), dict[str, Any]()
+        question = plain_body(request.body)
+        more = dict[str, Any]()
         if is_binary:
             body = stream_events(messages)
         if converse := CONVERSE.search(path):

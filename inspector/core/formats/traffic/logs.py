@@ -71,7 +71,8 @@ def _plain(row: Any) -> Any:
 
 def _plain_nock(row: Mapping[str, Any]) -> Mapping[str, Any]:
     raw = list_of(row.get("rawHeaders"))  # name, value, name, value, ...
-    names, values = map(text_of, raw[::2]), map(text_of, raw[1::2])
+    names = map(text_of, raw[::2])
+    values = map(text_of, raw[1::2])
     headers = dict(zip(names, values, strict=False)) or row.get("rawHeaders")
     answer = {"status": row.get("status"), "body": row["response"], "headers": headers}
     url = text_of(row["scope"]) + text_of(row["path"])
@@ -129,12 +130,14 @@ class ExchangeRows(TrafficReader):
             )
 
     def _exchange(self, row: Mapping[str, Any], line: int) -> None:
-        request, response = _read_request(row, line), object_of(row, "response")
+        request = _read_request(row, line)
+        response = object_of(row, "response")
         figures = {
             "elapsed_ms": row.get("duration_ms"),
             "error": text_of(row.get("error") or response.get("error")),
         }
-        frames, events = list_of(row["request"].get("ws_events")), _named(response, _STREAMS)
+        frames = list_of(row["request"].get("ws_events"))
+        events = _named(response, _STREAMS)
         if any(map(is_create, frames)):
             self._socket(request, frames, events=list_of(events), line=line)
             return
@@ -163,10 +166,8 @@ class ExchangeRows(TrafficReader):
         self, request: CapturedRequest, frames: Sequence[Any], events: Sequence[Any], line: int
     ) -> None:
         """Add the exchanges of a WebSocket: each request gets the events up to the end of its answer."""
-        pairs, following = (
-            FramePairs(self, request.method, path=request.url, headers=request.headers),
-            iter(events),
-        )
+        pairs = FramePairs(self, request.method, path=request.url, headers=request.headers)
+        following = iter(events)
         for frame in filter(is_create, frames):
             pairs.up(frame, line, request.time)
             any(pairs.down(event, line) for event in following)

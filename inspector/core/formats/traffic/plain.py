@@ -63,7 +63,8 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,8})(?:;[^\r\n]*)?\r\n")
 def _without_chunks(data: str | bytes) -> str | bytes:
     """Return a body with its chunks joined; a body without chunks as it is, because most captures joined them."""
     raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    chunks, at = list[bytes](), 0
+    chunks = list[bytes]()
+    at = 0
     while head := _CHUNK.match(raw, at):
         end = head.end() + int(head[1], 16)
         chunks.append(raw[head.end() : end])
