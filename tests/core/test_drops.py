@@ -176,7 +176,7 @@ def test_no_losses(kind: str, before: Sequence[Message], after: Sequence[Message
         after = (BASE[0], *after[1:])
     drop = only(thread(before, after))
     assert (drop.kind, drop.loss) == (kind, False)
-    assert "Nothing that was said is lost" in drop.why
+    assert "No text of the conversation was lost" in drop.why
 
 
 def test_growth_and_moved_signatures_are_nothing() -> None:

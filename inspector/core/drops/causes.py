@@ -140,21 +140,21 @@ def _explain_rewording(changes: MessageChanges, former: Request, request: Reques
     kind = next(change for change in _HARMLESS_CHANGES if counts[change])
     words = ", ".join(f"{counts[change]} x {change}" for change in HARMLESS if counts[change])
     if _is_other_model(former, request) and kind == "thinking":
-        why = f"With the switch from {former.model} to {request.model} thinking of old turns was taken out."
+        why = f"With the switch from {former.model} to {request.model}, thinking blocks of earlier turns were removed."
         return Cause("model switch", loss=False, why=why, marker=words)
     return Cause(
         kind,
         loss=False,
-        why=f"{_HARMLESS_CHANGES[kind]} Nothing that was said is lost.",
+        why=f"{_HARMLESS_CHANGES[kind]} No text of the conversation was lost.",
         marker=words,
     )
 
 
 _HARMLESS_CHANGES: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str] = {
-    "images": "Images of old turns were replaced by a word.",
-    "thinking": "Thinking of old turns was taken out.",
-    "rewritten": "Messages are written otherwise (JSON, white space) and say the same.",
-    "reminders": "Reminders of the client moved, changed or were taken out.",
+    "images": "Images of earlier turns were replaced by a placeholder.",
+    "thinking": "Thinking blocks of earlier turns were removed.",
+    "rewritten": "Messages are formatted differently (JSON, white space) and say the same.",
+    "reminders": "Reminders of the client moved, changed or were removed.",
 }
 """Sentences about harmless changes, by kind, most important first."""
 

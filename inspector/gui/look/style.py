@@ -180,6 +180,7 @@ QToolButton[role="link"]:focus {{ border-color: {c.accent}; }}
 #GiveBack QPushButton[role="primary"] {{ background: {c.accent}; border-color: {c.accent}; color: {c.on_accent}; }}
 #GiveBack QPushButton:disabled {{ background: {c.raised}; border-color: {c.line}; color: {c.missing}; }}
 #GiveBack QPushButton[role="primary"]:focus {{ border-color: {c.text}; }}
+#ReadingCard {{ background: {c.raised}; border-radius: {CARD_RADIUS}px; }}
 #AnswerCard {{ background: {c.raised}; border: 1px solid {c.raised}; border-radius: {CARD_RADIUS}px; }}
 #AnswerCard:hover {{ background: {c.hover}; }}
 #AnswerCard:focus {{ border-color: {c.accent}; }}

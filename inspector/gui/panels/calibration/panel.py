@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame
 
 from inspector.core.tokens.estimators import ESTIMATOR_TITLES, ESTIMATORS, estimator
 from inspector.core.tokens.fit import Fit
@@ -20,6 +21,7 @@ from inspector.gui.look.labels import label, tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.tokens import (
     BOX_GAP,
+    CARD_INSETS,
     CHIP_GAP,
     CONTROL_GAP,
     GAP,
@@ -115,7 +117,11 @@ class CalibrationPanel(Panel):
         self.about = label(ABOUT, role="small", wrap=True)
         self._empty = label(role="quiet", wrap=True, centred=True)
         self._foot = row((self.says, 1), self.tokenizers, margins=LIST_FOOT)
-        self._beside = holding(column(self.about, ..., margins=(0, CHIP_GAP, GAP, 0)))
+        card = QFrame()
+        card.setObjectName("ReadingCard")
+        caption = label("READING THIS TABLE", role="caption")
+        column(caption, self.about, ..., of=card, margins=CARD_INSETS, gap=LINE_GAP)
+        self._beside = holding(column(card, ..., margins=(0, CHIP_GAP, GAP, 0)))
         table = row((self.table, 1), self._beside, gap=CONTROL_GAP)
         self.title = Elided("quiet")
         name = label("Estimators against reported tokens", role="heading")

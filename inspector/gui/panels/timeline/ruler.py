@@ -157,7 +157,9 @@ class Ruler:
         widest = max(metrics.horizontalAdvance(words) for words in self._flag_words)
         flag_width = widest + 2 * FLAG_INSET
         left = max(0.0, min(x - flag_width / 2, width - flag_width))
-        return QRectF(left, top + 1, flag_width, self.height - 2)
+        has_time = bool(self._flag_words[1])
+        height = self.height - 2 if has_time else self._frame.metrics.height() + TICK
+        return QRectF(left, top + 1, flag_width, height)
 
     @property
     def _flag_words(self) -> tuple[str, str]:
@@ -174,9 +176,9 @@ class Ruler:
         paint_rounded(painter, room, colour=colours.playhead, radius=3)
         painter.setPen(ink(colours.window))
         number, time = self._flag_words
-        half_height = (room.height() - TICK) / 2
-        upper = QRectF(room.left(), room.top() + TICK / 2, room.width(), half_height)
+        line_height = (room.height() - TICK) / (2 if time else 1)
+        upper = QRectF(room.left(), room.top() + TICK / 2, room.width(), line_height)
         painter.setFont(bold_font(self._frame.font))
         painter.drawText(upper, Qt.AlignmentFlag.AlignCenter, number)
         painter.setFont(self._frame.font)
-        painter.drawText(upper.translated(0, half_height), Qt.AlignmentFlag.AlignCenter, time)
+        painter.drawText(upper.translated(0, line_height), Qt.AlignmentFlag.AlignCenter, time)
