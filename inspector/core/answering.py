@@ -239,7 +239,8 @@ def need_document(answered: AnsweredNeed) -> dict[str, Any]:
     document: dict[str, Any] = {"kind": kind, "timeout_s": getattr(need, "timeout_s", None)}
     document["request"] = _request(need)
     if isinstance(reply, Failure):
-        name, status = failure_name(reply) or "provider_failure", getattr(reply, "status", None)
+        name = failure_name(reply) or "provider_failure"
+        status = getattr(reply, "status", None)
         document |= {
             "answer": None,
             "error": {"kind": name, "status": status, "message": str(reply)},

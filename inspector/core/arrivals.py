@@ -124,7 +124,8 @@ def _find_renamed(before: View, after: View) -> frozenset[str]:
     if after.rewritten_since(before) is not None:
         return frozenset()
     same = shared(before, after)
-    old, new = before.tail(same), after.tail(same)
+    old = before.tail(same)
+    new = after.tail(same)
     places = zip(old, align_messages(old, new), strict=True)
     return frozenset(
         new[place].id for message, place in places if place >= 0 and new[place].id != message.id
@@ -166,7 +167,8 @@ def thread_before(thread: Thread, at: int, arrival: Arrival) -> Thread:
     end = _view_before(thread, at, arrival)
     prompt = last.prompt if last else thread.prompt
     model = (request.model if request else "") or thread.model
-    requests, compactions = thread.requests[:at], thread.compactions[:earlier]
+    requests = thread.requests[:at]
+    compactions = thread.compactions[:earlier]
     return replace(
         thread,
         requests=requests,
@@ -201,7 +203,8 @@ def changed_places(thread: Thread, start: int = 0) -> list[int]:
     An index equal to the number of requests means the buffer after the last record. O(requests from `start` on,
     compactions).
     """
-    first, end = max(start, first_place(thread)), len(thread.requests)
+    first = max(start, first_place(thread))
+    end = len(thread.requests)
     announced = {compaction.before_request for compaction in thread.compactions}
     return [
         at
@@ -211,7 +214,8 @@ def changed_places(thread: Thread, start: int = 0) -> list[int]:
 
 
 def _is_changed(thread: Thread, at: int) -> bool:
-    former, request = thread.requests[at - 1], thread.requests[at]
+    former = thread.requests[at - 1]
+    request = thread.requests[at]
     if request.edits or not is_prefix(former.view, request.view):
         return True
     return _reported(request) < _reported(former)

@@ -75,7 +75,8 @@ class Stretch:
         own: Sequence[Message] = (),
         rewritten: Rewritten = _AS_THEY_WERE,
     ) -> None:
-        self._under, self._rewritten = base, rewritten
+        self._under = base
+        self._rewritten = rewritten
         self.base = View(base.stretch, min(rewritten)) if base is not None and rewritten else base
         """The view shared unchanged with the older stretch: all of it, or up to the first rewritten message."""
         self.depth: int = base.stretch.depth + 1 if base is not None else 0
@@ -137,7 +138,8 @@ class Stretch:
             sums = self._sums[name] = [below + changed]
         start = len(sums)
         if count >= start:
-            total, more = sums[-1], []
+            total = sums[-1]
+            more = []
             for message in self._more[start - 1 : count]:
                 total += weigh(message)
                 more.append(total)
@@ -216,7 +218,9 @@ class View:
         O(stretches between them, rewritten messages).
         """
         rewritten: dict[int, tuple[Message, Message]] = {}
-        stretch, length, depth = self.stretch, self.length, former.stretch.depth
+        stretch = self.stretch
+        length = self.length
+        depth = former.stretch.depth
         while (
             stretch.depth > depth
             and length >= former.length
@@ -225,7 +229,8 @@ class View:
             for at, (old, new) in stretch._rewritten.items():
                 if at < former.length:
                     rewritten[at] = old, rewritten[at][1] if at in rewritten else new
-            stretch, length = under.stretch, min(length, under.length)
+            stretch = under.stretch
+            length = min(length, under.length)
         return rewritten if stretch is former.stretch and length >= former.length else None
 
     def weight(self, name: str, weigh: Callable[[Message], int]) -> int:
@@ -287,7 +292,8 @@ def _count_common(view: View, other: View) -> int:
         base = deep.base
         if base is None:
             return 0
-        deep, deep_length = base.stretch, min(deep_length, base.length)
+        deep = base.stretch
+        deep_length = min(deep_length, base.length)
     return min(deep_length, shallow_length)
 
 

@@ -227,7 +227,8 @@ class _FolderCount:
     def copy(self) -> "_FolderCount":
         """Return an independent copy."""
         counts = _FolderCount()
-        counts._files, counts._counts = set(self._files), Counter(self._counts)
+        counts._files = set(self._files)
+        counts._counts = Counter(self._counts)
         return counts
 
     def add(self, paths: Iterable[str]) -> None:

@@ -143,12 +143,14 @@ def _is_alike(message: Message, later: Message) -> bool:
 
     Compares their beginnings and ends without reminders. A placeholder can be an edit of any message.
     """
-    old, new = _wording(message), _wording(later)
+    old = _wording(message)
+    new = _wording(later)
     if old == new:
         return True
     if not old or not new or message.summary != later.summary:
         return False
-    beginning, end = old[:80], old[-80:]
+    beginning = old[:80]
+    end = old[-80:]
     return new.startswith(beginning[: len(new)]) or new.endswith(end) or is_placeholder(new)
 
 
@@ -168,7 +170,8 @@ def classify_change(before: Message, after: Message) -> Change | None:
         return None
     if after.mark == "placeholder" and before.mark != "placeholder":
         return "cleared"
-    old, new = tuple(map(_normalise, before.parts)), tuple(map(_normalise, after.parts))
+    old = tuple(map(_normalise, before.parts))
+    new = tuple(map(_normalise, after.parts))
     if old == new:
         return "rewritten" if _uncounted(before) != _uncounted(after) else None
     if _without(old, "thinking") == _without(new, "thinking"):
@@ -183,7 +186,8 @@ def classify_change(before: Message, after: Message) -> Change | None:
 
 def _classify_text_change(before: Message, after: Message) -> Change:
     """Return the kind of change, judged only by the texts and the number of images."""
-    old, new = _wording(before), _wording(after)
+    old = _wording(before)
+    new = _wording(after)
     is_shorter = len(new) < len(old)
     if before.result is not None and is_shorter and (is_placeholder(new) or _stands_for(new, old)):
         return "cleared"

@@ -68,10 +68,12 @@ def line_diff(before: str, after: str) -> tuple[LineRun, ...]:
 
     The common beginning and end are trimmed before the rest is compared. Linear memory, no recursion.
     """
-    old, new = before.split("\n"), after.split("\n")
+    old = before.split("\n")
+    new = after.split("\n")
     head = _count_equal(old, new)
     tail = _count_equal(old[head:][::-1], new[head:][::-1])
-    old_end, new_end = len(old) - tail, len(new) - tail
+    old_end = len(old) - tail
+    new_end = len(new) - tail
     runs = [
         LineRun(" ", tuple(old[:head])),
         *_compare_lines(old[head:old_end], new[head:new_end]),

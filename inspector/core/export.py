@@ -51,7 +51,8 @@ CLAUDE_CODE = "2.1.197"
 def _claude_code(buffer: Buffer, birth: Birth) -> Iterator[dict[str, Any]]:
     """Yield the records of a Claude Code transcript: one chain, one record for each content block of an answer and for
     each result."""
-    numbers, parent = count(1), None
+    numbers = count(1)
+    parent = None
     for place, message in enumerate(buffer.messages):
         for body in _claude_code_bodies(message, place, birth):
             name = birth.name(next(numbers))

@@ -38,7 +38,8 @@ class _Late:
     """A proxy for a compiled pattern, which it compiles when a method is first used."""
 
     def __init__(self, text: str | Callable[[], str], flags: int) -> None:
-        self._text, self._flags = text, flags
+        self._text = text
+        self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):

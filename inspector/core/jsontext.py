@@ -61,7 +61,8 @@ def has_more_values(data: bytes, most: int) -> bool:
     if data.count(b",") + data.count(b"[") + data.count(b"{") < most:
         return False
     data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    count, is_text = 0, False
+    count = 0
+    is_text = False
     for at in range(0, len(data), _BLOCK):
         first, *others = data[at : at + _BLOCK].translate(None, _NOT_COUNTED).split(b'"')
         for piece in (first, *others):

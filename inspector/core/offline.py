@@ -74,7 +74,8 @@ def _short(text: str) -> str:
 
 
 def _collect(messages: Iterable[Message]) -> _Extract:
-    extract, names = _Extract(), dict[str, str]()
+    extract = _Extract()
+    names = dict[str, str]()
     for message in messages:
         extract.goals.update((fact.text, None) for fact in instructions(message))
         for part in message.parts:

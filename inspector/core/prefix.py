@@ -72,7 +72,8 @@ def common_length(before: Sequence[object], after: Sequence[object]) -> int:
     Both must be of one type, such as two strings or two tuples: slices of different types are never equal. Uses a
     binary search, because comparing slices is fast.
     """
-    low, high = 0, min(len(before), len(after))
+    low = 0
+    high = min(len(before), len(after))
     while low < high:
         middle = (low + high + 1) // 2
         if before[low:middle] == after[low:middle]:

@@ -79,7 +79,8 @@ def _field_types(kind: type) -> Mapping[str, Any]:
 
 def _read(hint: Any, data: Any, where: str) -> Any:
     """Read a value as the type `hint`. Raises InspectorError, which names `where`, if the value has another type."""
-    origin, kinds = get_origin(hint), get_args(hint)
+    origin = get_origin(hint)
+    kinds = get_args(hint)
     if origin in (Union, UnionType):
         return _read_union(kinds, data, where)
     if hint is Message:

@@ -80,7 +80,8 @@ def _check_contents(messages: Sequence[Message]) -> _Troubles:
     # Adapters send each group as one message.
     for role, group in groupby(messages, lambda message: message.role):
         run = list(group)
-        start, end = end, end + len(run)
+        start = end
+        end = end + len(run)
         may_be_empty = role == "tool" or (role == "assistant" and end == len(messages))
         if may_be_empty:
             continue

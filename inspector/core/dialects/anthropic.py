@@ -184,7 +184,8 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any]], Part | None]] = {
 
 def _result(block: Mapping[str, Any]) -> tuple[Part, ...]:
     content = block.get("content")
-    call_id, is_error = text_of(block.get("tool_use_id")), block.get("is_error") is True
+    call_id = text_of(block.get("tool_use_id"))
+    is_error = block.get("is_error") is True
     if isinstance(content, str):
         return (ToolResult(call_id, content, is_error),)
     inner = [read_block(block) for block in content] if isinstance(content, _LISTS) else []
@@ -386,7 +387,8 @@ class AnthropicAssembler(StreamAssembler):
 
     def body(self) -> dict[str, Any]:
         for (n, field), pieces in self._pieces.items():
-            block, text = self._blocks.setdefault(n, {"type": "text"}), "".join(pieces)
+            block = self._blocks.setdefault(n, {"type": "text"})
+            text = "".join(pieces)
             begun = block.get(field)
             if field == "input":  # kept as text if it is not JSON, as in a call that was cut off
                 block[field] = value_in(text, text) if text.strip() else {}

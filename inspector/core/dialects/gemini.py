@@ -74,7 +74,9 @@ def read_gemini_part(part: Any) -> tuple[Part, ...]:
         return (Opaque("", part, len(dumps(part))),)
     signature = text_of(_of(part, "thoughtSignature"))
     signed: tuple[Part, ...] = (Thinking("", signature),) if signature else ()
-    text, call, result = part.get("text"), _of(part, "functionCall"), _of(part, "functionResponse")
+    text = part.get("text")
+    call = _of(part, "functionCall")
+    result = _of(part, "functionResponse")
     if isinstance(text, str):
         return (
             (Thinking(text, signature),) if part.get("thought") is True else (*signed, Text(text))
@@ -97,7 +99,8 @@ def read_gemini_part(part: Any) -> tuple[Part, ...]:
 
 def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
     response = result.get("response")
-    content, is_failed = response, False
+    content = response
+    is_failed = False
     # The model reads all of it if it has more keys.
     if isinstance(response, Mapping) and len(response) == 1:
         ((key, inside),) = response.items()
@@ -112,7 +115,8 @@ def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
 
 
 def _data(part: Mapping[str, Any]) -> Part:
-    inline, file = _of(part, "inlineData"), _of(part, "fileData")
+    inline = _of(part, "inlineData")
+    file = _of(part, "fileData")
     if isinstance(inline, Mapping) and isinstance(data := inline.get("data"), str):
         kind = text_of(_of(inline, "mimeType"))
         if kind.startswith("image/"):
@@ -175,7 +179,8 @@ def _named(message: Message, ids: set[str], waiting: dict[str, list[str]]) -> Me
         match part:
             case ToolCall(id_, name, arguments) if id_.startswith(NAMED):
                 base = f"{name}-{blake2b(dumps(arguments).encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
-                id_here, n = base, 1
+                id_here = base
+                n = 1
                 while id_here in ids:
                     n += 1
                     id_here = f"{base}-{n}"
@@ -198,7 +203,8 @@ def read_gemini_usage(usage: Any) -> Usage | None:
         or is_absurd(usage)
     ):
         return None
-    cached, thoughts = _count(usage, "cachedContentTokenCount"), _count(usage, "thoughtsTokenCount")
+    cached = _count(usage, "cachedContentTokenCount")
+    thoughts = _count(usage, "thoughtsTokenCount")
     prompt = _count(usage, "promptTokenCount") + _count(usage, "toolUsePromptTokenCount")
     return Usage(
         max(0, prompt - cached),

@@ -114,7 +114,9 @@ def read_buffer(value: Any) -> Buffer:
     """Read a buffer that `write_buffer` wrote. Raises InspectorError."""
     if not isinstance(value, Mapping):
         raise InspectorError("A buffer must be a JSON object with its messages.")
-    system, tools, unseen = value.get("system"), value.get("tools"), value.get("unseen")
+    system = value.get("system")
+    tools = value.get("tools")
+    unseen = value.get("unseen")
     if not isinstance(tools, Sequence | None) or isinstance(tools, str):
         raise InspectorError("The tools of a buffer must be a list.")
     if not all(

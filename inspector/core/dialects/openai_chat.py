@@ -135,10 +135,8 @@ def read_chat_usage(usage: Any) -> Usage | None:
         or is_absurd(usage)
     ):
         return None
-    within, out = (
-        object_of(usage, "prompt_tokens_details"),
-        object_of(usage, "completion_tokens_details"),
-    )
+    within = object_of(usage, "prompt_tokens_details")
+    out = object_of(usage, "completion_tokens_details")
     read = count_of(within.get("cached_tokens")) or count_of(usage.get("prompt_cache_hit_tokens"))
     written = count_of(within.get("cache_write_tokens")) or count_of(
         within.get("cache_creation_tokens")
@@ -272,7 +270,8 @@ class ChatAssembler(StreamAssembler):
         self._usage = event.get("usage") or self._usage
         choice = first_object(event.get("choices"))
         if choice.get("finish_reason"):
-            self._finish, self.finished = str(choice["finish_reason"]), True
+            self._finish = str(choice["finish_reason"])
+            self.finished = True
         delta = object_of(choice, "delta")
         for field in ("content", "reasoning_content", "reasoning", "refusal"):
             if text := text_of(delta.get(field)):

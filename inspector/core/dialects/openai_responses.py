@@ -128,7 +128,8 @@ def _reasoning(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
 
 def _call(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     """Read a call. A tool search that the provider ran itself is Opaque, because no result follows it."""
-    name, arguments = text_of(item.get("name")), item.get("arguments")
+    name = text_of(item.get("name"))
+    arguments = item.get("arguments")
     match item.get("type"):
         case "custom_tool_call":
             return "assistant", (ToolCall(_call_id(item), name, text_of(item.get("input"))),)
@@ -164,7 +165,9 @@ def read_arguments(arguments: Any) -> Json:
 def _result(item: Mapping[str, Any]) -> tuple[Role, tuple[Part, ...]]:
     if item.get("type") == "tool_search_output":
         return "tool", (ToolResult(_call_id(item), dumps(item.get("tools", []))),)
-    call_id, output, failed = _call_id(item), item.get("output"), False
+    call_id = _call_id(item)
+    output = item.get("output")
+    failed = False
     if isinstance(output, dict):  # early Codex: {content, success}
         failed = output.get("success") is False
         output = (
@@ -253,13 +256,12 @@ def read_responses_usage(usage: Any) -> Usage | None:
     """
     if not isinstance(usage, dict) or is_absurd(usage):
         return None
-    total, output = usage.get("input_tokens"), usage.get("output_tokens")
+    total = usage.get("input_tokens")
+    output = usage.get("output_tokens")
     if type(total) is not int and type(output) is not int:
         return None
-    inside, outside = (
-        object_of(usage, "input_tokens_details"),
-        object_of(usage, "output_tokens_details"),
-    )
+    inside = object_of(usage, "input_tokens_details")
+    outside = object_of(usage, "output_tokens_details")
     total = count_of(total)
     read = count_of(usage.get("cached_input_tokens")) or count_of(inside.get("cached_tokens"))
     write = count_of(usage.get("cache_write_input_tokens")) or count_of(
@@ -282,7 +284,8 @@ def read_responses_usage(usage: Any) -> Usage | None:
 
 def read_responses_prompt(body: Mapping[str, Any]) -> Prompt:
     """Return the instructions and tools of a request body. A field that the body lacks is empty."""
-    instructions, tools = body.get("instructions"), body.get("tools")
+    instructions = body.get("instructions")
+    tools = body.get("tools")
     offered = tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ()
     # The provider's own tools have no name.
     named = (text_at(tool, "name") or text_at(tool, "type") for tool in offered)
@@ -300,7 +303,8 @@ class ResponsesAssembler(StreamAssembler):
         self._pieces: dict[tuple[int, str], list[str]] = {}
 
     def feed(self, event: Mapping[str, Any]) -> str:
-        kind, n = event.get("type"), event.get("output_index")
+        kind = event.get("type")
+        n = event.get("output_index")
         place = n if isinstance(n, int) else len(self._items)
         match kind:
             case "response.created" | "response.in_progress":

@@ -126,7 +126,8 @@ _NONE = object()
 
 def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: list[Any]) -> Recipe:
     """Return the recipe of a list. It refers to equal old elements, patches those with the same id, and adds others."""
-    same, named = _places(old, dumps), _places(old, _identity)
+    same = _places(old, dumps)
+    named = _places(old, _identity)
     of: list[Recipe] = []
     for element in new:
         name = _identity(element)

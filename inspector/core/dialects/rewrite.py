@@ -186,9 +186,11 @@ def _change_unit(
     """Return the recipe that puts the messages of a group into wire message `n`."""
     if len(group.messages) == len(unit) and all(map(is_, group.messages, unit)):
         return Ref((n,))
-    old, changed = _as_single(dialect, unit, calls), _as_single(dialect, group.messages, calls)
+    old = _as_single(dialect, unit, calls)
+    changed = _as_single(dialect, group.messages, calls)
     if isinstance(item, dict) and isinstance(item.get("content"), list):
-        old, changed = _as_list(old), _as_list(changed)
+        old = _as_list(old)
+        changed = _as_list(changed)
     return describe_change((n,), wire=item, old=old, new=changed)
 
 
@@ -320,7 +322,8 @@ def _plan_items(
 
     An unchanged message equals the message that `_spans` returns.
     """
-    former_spans, recipes = _spans(items), list[Recipe]()
+    former_spans = _spans(items)
+    recipes = list[Recipe]()
     calls = calls_by_id((*(span.message for span in former_spans), *new))
     for message, source in zip(new, sources, strict=True):
         span = None if source is None else former_spans[source]
@@ -337,12 +340,16 @@ def _changed(
     items: Sequence[Any], span: _ItemSpan, message: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     if len(span.parts) == 1:
-        old, new = RESPONSES.write((span.message,), calls), RESPONSES.write((message,), calls)
+        old = RESPONSES.write((span.message,), calls)
+        new = RESPONSES.write((message,), calls)
         if len(old) == len(new) == 1:
-            item, before, after = items[span.start], old[0], new[0]
+            item = items[span.start]
+            before = old[0]
+            after = new[0]
             # Written as a string again if possible.
             if isinstance(item, Mapping) and isinstance(item.get("content"), str):
-                before, after = _as_text(before), _as_text(after)
+                before = _as_text(before)
+                after = _as_text(after)
             yield describe_change((span.start,), wire=item, old=before, new=after)
             return
     yield from _rebuilt(items, span, message, calls)

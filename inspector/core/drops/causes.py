@@ -169,7 +169,8 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
         words = ", ".join(str(edit.get("type", "")) for edit in request.edits)
         why = f"The provider cleared {cleared:,} tokens of what the client sent before the model read it."
         return Cause("server-side clearing", loss=True, why=why, marker=f"applied_edits: {words}")
-    before, after = former.usage, request.usage
+    before = former.usage
+    after = request.usage
     if (
         before is None
         or after is None
@@ -210,7 +211,8 @@ def _count_cleared(edits: Sequence[Mapping[str, Any]]) -> int:
 
 def _describe_smaller_prompt(former: Request, request: Request) -> str:
     """Describe how the system prompt or the tools shrank; empty if they did not, or are not recorded."""
-    before, after = former.prompt, request.prompt
+    before = former.prompt
+    after = request.prompt
     if before is after:
         return ""
     if (

@@ -64,7 +64,8 @@ def _find(run: str) -> tuple[tuple[Fact, int, int], ...]:
 
 def _read_name(run: str, match: re.Match[str]) -> Fact | None:
     """Return the fact of a match; None for everyday names and numbers, which are not facts."""
-    kind, name = match.lastgroup, match.group().rstrip(".-")
+    kind = match.lastgroup
+    name = match.group().rstrip(".-")
     if kind == "path":
         path = _path(name)
         return Fact("path", path) if path else None
@@ -84,7 +85,8 @@ _find_cached = lru_cache(maxsize=32_768)(_find)
 
 def _is_label(run: str, match: re.Match[str]) -> bool:
     """Is the name a tag (`<name>`), a key in JSON (`"name":`) or a template field (`{/name}`) rather than content?"""
-    before, after = run[: match.start()][-1:], run[match.end() : match.end() + 2]
+    before = run[: match.start()][-1:]
+    after = run[match.end() : match.end() + 2]
     is_tag = before in ("<", "/") and after[:1] in (">", "}")
     return is_tag or (before == '"' and after == '":')
 
@@ -165,7 +167,8 @@ def _is_distinctive(number: str) -> bool:
 
 def _is_any(text: str, start: int, end: int) -> bool:
     """Is the number one of the many that programs print, such as a size, a width or an offset?"""
-    digits, before = text[start:end], text[max(0, start - 12) : start]
+    digits = text[start:end]
+    before = text[max(0, start - 12) : start]
     if re.search(r"\d[ ,;]{1,2}-?$", before) or re.match(r"[ ,;]{1,2}-?\d", text[end : end + 4]):
         return True  # one of a row of numbers
     if "," in digits or digits.count(".") > 1:

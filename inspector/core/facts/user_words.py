@@ -105,7 +105,8 @@ def _without_elements(text: str) -> str:
     """Return the text without the markup that clients add, as <system-reminder>...</system-reminder>. O(text)."""
     if "</" not in text:
         return text
-    pieces, at = list[str](), 0
+    pieces = list[str]()
+    at = 0
     unclosed = set[str]()
     for opening in _ELEMENT.finditer(text):
         name = opening[1]

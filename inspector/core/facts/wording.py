@@ -137,7 +137,8 @@ class Saying:
         bare = self.bare
         if not bare:
             return False
-        first, rest = bare[:1], bare[1:]
+        first = bare[:1]
+        rest = bare[1:]
         has_edge = _LETTER.match(first) is not None
         # A cut sentence may end within a word.
         has_end = _LETTER.match(bare[-1:]) is not None and len(self.text) < CUT
@@ -330,7 +331,8 @@ class Retelling:
             added: The new messages of the buffer, usually a summary.
             speech: A cache of the sentences of messages; None for a new cache.
         """
-        self._buffer, self._speech = tuple(buffer), speech or Speech()
+        self._buffer = tuple(buffer)
+        self._speech = speech or Speech()
         speech_added = [
             message for message in added if message.role != "tool" and not message.calls
         ]
@@ -379,7 +381,8 @@ class Retelling:
 
     def _is_url_named(self, url: str) -> bool:
         """Do the new messages contain the URL without its scheme, or the number of its issue (`#12`, `ENT-12`)?"""
-        issue, ticket = _ISSUE.search(url), _TICKET.search(url)
+        issue = _ISSUE.search(url)
+        ticket = _TICKET.search(url)
         if issue and re.search(rf"#{issue[1]}\b", self._text):
             return True
         if ticket and re.search(rf"\b{ticket[1]}\b", self._text):

@@ -134,7 +134,8 @@ def _is_worthwhile(piece: Advice, total: Decimal | None) -> bool:
 def _advise_on_cache(session: Session, cost: SessionCost) -> Iterator[Advice]:
     """Advise another lifetime if the session as a whole would have been cheaper with it."""
     saved = {choice.ttl_s: choice.saved_usd for choice in cost.what_ifs}
-    minutes_usd, hourly_usd = saved.get(FIVE_MINUTES_S, Decimal(0)), saved.get(HOUR_S, Decimal(0))
+    minutes_usd = saved.get(FIVE_MINUTES_S, Decimal(0))
+    hourly_usd = saved.get(HOUR_S, Decimal(0))
     if minutes_usd > max(hourly_usd, Decimal(0)):
         yield _advise_short_lifetime(session, cost, minutes_usd)
         return
@@ -212,7 +213,9 @@ def _find_shortened_lifetime(threads: Iterable[ThreadCost]) -> int | None:
 
 def _advise_on_payment(session: Session, cost: SessionCost) -> Iterator[Advice]:
     """Advise a later compaction if the automatic ones cost more than they saved."""
-    lost_usd, unpaid, judged = Decimal(0), list[tuple[str, int]](), 0
+    lost_usd = Decimal(0)
+    unpaid = list[tuple[str, int]]()
+    judged = 0
     for of_thread in cost.threads:
         for step in of_thread.compactions:
             economics = step.economics
@@ -225,9 +228,11 @@ def _advise_on_payment(session: Session, cost: SessionCost) -> Iterator[Advice]:
                 unpaid.append((of_thread.thread.id, step.at.before_request))
     if not unpaid:
         return
-    subject, pronoun = f"{len(unpaid):,} of {judged:,} automatic compactions", "themselves"
+    subject = f"{len(unpaid):,} of {judged:,} automatic compactions"
+    pronoun = "themselves"
     if judged == 1:
-        subject, pronoun = "The automatic compaction", "itself"
+        subject = "The automatic compaction"
+        pronoun = "itself"
     finding = f"{subject} did not pay for {pronoun}: {dollars(lost_usd)} lost compared with no compaction."
     listed = ", ".join(str(request) for _, request in unpaid[:_NAMED])
     evidence = (
@@ -300,7 +305,8 @@ def _advise_on_trigger(place: _FullestRequest) -> Iterator[Advice]:
 
 
 def _advise_on_buffer(place: _FullestRequest) -> Iterator[Advice]:
-    size, buffer = sizer(place.pressures, place.at), place.thread.place(place.at).buffer()
+    size = sizer(place.pressures, place.at)
+    buffer = place.thread.place(place.at).buffer()
     calls = tool_calls(place.session, place.thread)
     parts = break_down(size, size.pressure, buffer, calls)
     yield from _advise_on_tools(place, parts.tools)
@@ -433,7 +439,8 @@ def _sum_carried(
     first, end = _find_stretch(place)
     lengths = [len(request.view) for request in place.thread.requests[first:end]]
     prices = _price_prompts(place.thread)[first:end]
-    sent, usd = 0, list[Decimal | None]()
+    sent = 0
+    usd = list[Decimal | None]()
     for tokens, message in superfluous:
         carriers = [n for n, length in enumerate(lengths) if length > message]
         sent += tokens * len(carriers)

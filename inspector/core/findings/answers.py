@@ -110,13 +110,15 @@ def filled_answer(
     pressures = known_pressures(thread)
     at = fullest_request(pressures)
     place = len(thread.requests) if at is None else at
-    size, buffer = sizer(pressures, place), thread.place(place).buffer()
+    size = sizer(pressures, place)
+    buffer = thread.place(place).buffer()
     if not size.pressure.tokens:
         return ShortAnswer(
             "filled", "The file records no messages and no token counts.", request=at
         )
     calls = tool_calls(session, thread)
-    parts, duplicates = break_down(size, size.pressure, buffer, calls), repeats(size, buffer, calls)
+    parts = break_down(size, size.pressure, buffer, calls)
+    duplicates = repeats(size, buffer, calls)
     headline, strong = _fullest_words(thread, at, size.pressure, window_at(at))
     details = _filling_words(parts, duplicates, not_recorded_words(thread, at, size.scale.unseen))
     trees = [parts.tree]
@@ -393,7 +395,8 @@ def _miss_answer(
     place = f"request {costliest.request:,}"
     if costliest.thread != thread_id:
         place += f" of {_short(costliest.thread)}"
-    resent, why = plural(costliest.tokens, "token"), cause_sentence(costliest)
+    resent = plural(costliest.tokens, "token")
+    why = cause_sentence(costliest)
     if costliest.usd is not None and total:
         strong = dollars(costliest.usd)
         headline = f"The most expensive cache miss was {place}: {strong} of {total}."
@@ -438,9 +441,11 @@ def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
     priced = [step.economics for _, step in steps if step.economics.paid is not None]
     if not priced:
         return ""
-    single, several = "The compaction", ""
+    single = "The compaction"
+    several = ""
     if all(name != thread_id for name, _ in steps):
-        single, several = "The compaction of another thread", " of other threads"
+        single = "The compaction of another thread"
+        several = " of other threads"
     paid = sum(economics.paid is True for economics in priced)
     saved = sum((_net_saving(economics) for economics in priced), Decimal(0))
     result = f"saving {dollars(saved)}" if saved >= 0 else f"costing {dollars(-saved)} more"

@@ -87,8 +87,10 @@ def find_changed_message(
     same, changes = find_parting(former.view, request.view)
     if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
         return None
-    was, now = former.view.tail(same), request.view.tail(same)
-    old, new = was[0] if was else None, now[0] if now else None
+    was = former.view.tail(same)
+    now = request.view.tail(same)
+    old = was[0] if was else None
+    new = now[0] if now else None
     diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
     why = break_words.say_message_changed(
         drop.why if drop is not None else "", same, len(former.view)

@@ -317,7 +317,8 @@ def _prompt_rows(estimator: Estimator, prompt: Prompt, client: str) -> Iterator[
         yield _Row(category, path=((name, "text"),), place=None, weight=tokens * unit)
     schemas = list(offered(prompt, client))
     alone = [_schema_tokens(estimator, definition) for _, _, definition in schemas]
-    whole, tokens = sum(alone) or 1, sizes[-1][1]
+    whole = sum(alone) or 1
+    tokens = sizes[-1][1]
     for (name, server, _), share in zip(schemas, alone, strict=True):
         yield _Row(
             "tools", _tool_path(server, name), place=None, weight=tokens * unit * share / whole

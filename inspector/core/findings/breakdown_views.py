@@ -46,7 +46,8 @@ class PartChange:
 
 def compare_breakdowns(before: BreakdownNode, after: BreakdownNode) -> tuple[PartChange, ...]:
     """Return the parts that differ, the largest change first. The changes add up to that of the buffer. O(nodes)."""
-    former, latter = Counter(dict(_leaves(before, ()))), Counter(dict(_leaves(after, ())))
+    former = Counter(dict(_leaves(before, ())))
+    latter = Counter(dict(_leaves(after, ())))
     changes = [
         PartChange(part, former[part], latter[part]) for part in former.keys() | latter.keys()
     ]

@@ -119,7 +119,8 @@ def _sections(text: str, base: ClientCategory) -> Iterator[TextPiece]:
         after = _SECTION.search(text, own if own < len(text) else match.end())
         end = min(own, after.start() if after else len(text))
         yield _section(match, text[match.start() : end], base)
-        at, match = end, after
+        at = end
+        match = after
     if at < len(text) or not text:
         yield _other(base, text[at:])
 
@@ -309,7 +310,8 @@ def weigh_categories(thread: Thread, estimator: Estimator, start: int = 0) -> No
     `start`: the first request that was not weighed before.
     """
     weigh_newest(estimator, thread.messages)
-    key, packed = _key(estimator), partial(_packed, estimator)
+    key = _key(estimator)
+    packed = partial(_packed, estimator)
     requests = thread.requests
     for at in range(start, len(requests)):
         checkpoint(at, len(requests))

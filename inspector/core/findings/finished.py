@@ -78,7 +78,8 @@ class FinishedWork:
     def _work(self) -> tuple[Mapping[int, str], Mapping[str, int]]:
         """Return the kind of work of the result at each place, and the last place where each kind succeeded."""
         calls = dict[str, str]()
-        kinds, succeeded = dict[int, str](), dict[str, int]()
+        kinds = dict[int, str]()
+        succeeded = dict[str, int]()
         for place, message in enumerate(self._messages):
             for call in message.calls:
                 calls[call.id] = _kind_of_work(call)
@@ -193,7 +194,8 @@ _ADDRESS = re.compile(r"https?://[^\s<>\"'`\\)\]}]+")
 
 def find_made_outside(messages: Iterable[Message]) -> frozenset[str]:
     """Return the addresses and ticket numbers of things that calls made outside the files. O(messages)."""
-    making, names = set[str](), set[str]()
+    making = set[str]()
+    names = set[str]()
     for message in messages:
         making.update(call.id for call in message.calls if _makes_outside(call))
         result = message.result

@@ -138,7 +138,8 @@ class _AgainWalk:
     """Follows the tool results and the user's instructions of a thread through its compactions."""
 
     def __init__(self, thread: Thread, sizes: Sizes) -> None:
-        self._thread, self._sizes = thread, sizes
+        self._thread = thread
+        self._sizes = sizes
         self._calls = dict[str, tuple[ToolCall, Message, int]]()
         self._known = dict[str, _EarlierResults]()
         self._wishes = list[tuple[str, Message]]()

@@ -63,7 +63,8 @@ def price_judging(rows: Sequence[LostRow], replacement: str, model: str) -> Judg
     unsure = unsure_rows(rows)
     if not unsure:
         return JudgingPrice(rows=0, tokens=0, usd=Decimal(0), model=model)
-    by, request = estimator(DEFAULT_ESTIMATOR), question(unsure, replacement)
+    by = estimator(DEFAULT_ESTIMATOR)
+    request = question(unsure, replacement)
     tokens = by.tokens(
         by.weigh(Message("question", "user", (Text(f"{request.instructions}\n{request.text}"),)))
     )

@@ -142,8 +142,11 @@ class _Recorded:
         wishes_only: bool,
     ) -> None:
         thread = ground.thread
-        self._session, self._thread, self._ground = session, thread, ground
-        self._silent, self._announced = silent, announced
+        self._session = session
+        self._thread = thread
+        self._ground = ground
+        self._silent = silent
+        self._announced = announced
         self._places = _places(ground)
         took = {at for at, drop in silent.items() if drop.kind in _COMPACTING}
         self._compacted_at = announced | took
@@ -185,7 +188,8 @@ class _Recorded:
         before = _messages_before(self._ground, at)
         rows, kept_count = self._rows(at, before)
         before_tokens, after_tokens = self._sizes(at)
-        again, invented = self._again.get(at, NOTHING_AGAIN), self._inventions(at, before)
+        again = self._again.get(at, NOTHING_AGAIN)
+        invented = self._inventions(at, before)
         loss = CompactionLoss(
             index,
             thread=self._thread.id,
@@ -204,7 +208,8 @@ class _Recorded:
 
     def _rows(self, at: int, before: Sequence[Message]) -> tuple[tuple[LostRow, ...], int]:
         """Return (rows of the facts lost at the change before request `at`, number of facts that were kept)."""
-        gone, needed = self._losses[at], self._needed[at]
+        gone = self._losses[at]
+        needed = self._needed[at]
         # The name is still in context, but its content was removed.
         only_content = [fact for fact in needed if fact not in gone]
         unknown = _unknown(self._session, self._thread, at, before)

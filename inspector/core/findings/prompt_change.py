@@ -29,7 +29,8 @@ class PromptChange:
 
 def find_prompt_change(former: Request, request: Request) -> PromptChange:
     """Describe where the prompt of a request first differs from that of an earlier one. O(the changed messages)."""
-    before, now = former.prompt, request.prompt
+    before = former.prompt
+    now = request.prompt
     if _differ(before.system, now.system):
         return _describe_system_change(before.system or "", now.system or "")
     if _differ(before.tools, now.tools):

@@ -106,10 +106,14 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     if compactions:
         main = (summaries or compactions)[0]  # a summary is more informative than a clean-up
         record = explain_record(main)
-        kind, why, trigger = record.kind, record.why, " ".join(main.trigger.split())
+        kind = record.kind
+        why = record.why
+        trigger = " ".join(main.trigger.split())
     else:
         drop = next(drop for drop in drops.found if drop.request == at and drop.kind != "sub-agent")
-        kind, why, trigger = drop.kind, drop.why, ""
+        kind = drop.kind
+        why = drop.why
+        trigger = ""
     return RecordedStep(
         at,
         kind,
@@ -155,7 +159,8 @@ def recorded_sizes(step: RecordedStep, thread: Thread, pressures: Pressures) -> 
 
 def _resized(size: Sizer, size_before: BufferSize, *, is_whole: bool) -> Sizer:
     """Return the sizer fitted to a size that is recorded, or that was predicted while the request was held."""
-    tokens, scaled = size_before.tokens or 0, size.scale
+    tokens = size_before.tokens or 0
+    scaled = size.scale
     predicted = Prediction(tokens, *size_before.band) if size_before.band is not None else None
     reported = None if predicted is not None else tokens
     kind: PressureKind = "reported" if predicted is None else "predicted"

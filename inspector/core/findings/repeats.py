@@ -182,7 +182,8 @@ class _LineIndex:
 
     def _link_run(self, start: int, stop: int, seen: dict[tuple[int, ...], int]) -> None:
         ids, sizes = self._ids, self._sizes
-        end, size = start, 0
+        end = start
+        size = 0
         distance = linked = 0  # distance to the current older copy; end of the lines linked to it
         for at in range(start, stop):
             while size < LEAST and end < stop:
@@ -197,7 +198,8 @@ class _LineIndex:
             if older is not None and older + len(seed) <= at:
                 if at - older != distance:
                     self._link_rest(linked, stop, distance)
-                    distance, linked = at - older, at
+                    distance = at - older
+                    linked = at
                 for place in range(max(linked, at), end):
                     self._join(place, place - distance)
                 linked = end
@@ -215,7 +217,8 @@ class _LineIndex:
     def _join(self, place: int, older: int) -> None:
         """Mark the lines at two places as copies of one another."""
         roots = self._oldest(place), self._oldest(older)
-        first, last = min(roots), max(roots)
+        first = min(roots)
+        last = max(roots)
         if first != last:
             self._older[last] = first
             self._linked.append(last)
@@ -257,7 +260,8 @@ class _LineIndex:
 
 def _numbers(span: Sequence[str]) -> str:
     """Return the printed numbers of the first and the last line, `1-180`; empty without any."""
-    first, last = _printed_number(span[0]), _printed_number(span[-1])
+    first = _printed_number(span[0])
+    last = _printed_number(span[-1])
     if not first or not last:
         return ""
     return first if first == last else f"{first}-{last}"

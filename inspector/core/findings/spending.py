@@ -194,11 +194,9 @@ def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:
         thread.compactions or any(request.usage is None for request in thread.requests)
     ):
         happened = recorded(Ground(thread, pins=None, calls=of.calls), losses=False)
-        compactions, estimated, compared = (
-            happened.compactions,
-            happened.spent.estimated_usd,
-            happened.spent.cost_usd,
-        )
+        compactions = happened.compactions
+        estimated = happened.spent.estimated_usd
+        compared = happened.spent.cost_usd
     runs = thrash([(compacted.at.before_request, compacted.economics) for compacted in compactions])
     misses = cache_breaks(thread, session)
     return ThreadCost(

@@ -106,7 +106,8 @@ class ClientTrigger:
 
     def _ends(self) -> tuple[int, int]:
         """Return the smallest and the largest size; twice the mean of all sizes if the two are nearly equal."""
-        low, high = self.tokens[0], self.tokens[-1]
+        low = self.tokens[0]
+        high = self.tokens[-1]
         if self.window and high - low < _NEARLY * self.window:
             low = high = round(sum(self.tokens) / len(self.tokens))
         return low, high

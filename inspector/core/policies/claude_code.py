@@ -39,7 +39,7 @@ from inspector.core.policies.harness import (
 from inspector.core.policies.replacements import clear_result, inserted
 from inspector.core.policies.settings import SettingPairs, setting, share_of
 from inspector.core.policies.turn import AllDone, Done
-from inspector.core.policies.verdict import TierName, Verdict, Verdicts, Watermark
+from inspector.core.policies.verdict import CallReport, TierName, Verdict, Verdicts, Watermark
 from inspector.core.tokens.harnesses import u16
 from inspector.core.usage import Usage
 
@@ -249,13 +249,13 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         return (micro, auto) if settings.by.micro else (auto,)
 
     def due(self, context: ClaudeCodeContext) -> Verdicts:
-        settings, tokens = context.settings, self._count(context)
+        settings = context.settings
+        tokens = self._count(context)
         least = settings.micro_limit
         auto = self.from_limit(AUTO, settings.limit, tokens, context)
         if not settings.by.micro:
-            return Verdict(
-                MICRO, due=False, why=f"Claude Code {settings.rules} has no micro-compaction"
-            ), auto
+            why = f"Claude Code {settings.rules} has no micro-compaction"
+            return Verdict(MICRO, due=False, why=why), auto
         why = compared(
             tokens,
             limit=least,
@@ -265,11 +265,10 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         if tokens < least:
             return Verdict(MICRO, due=False, why=why, tokens=tokens, limit=least), auto
         calls, saved = oldest_results(context.messages, settings.micro_keep, settings.micro_least)
-        why += (
-            f" · clears {len(calls):,} results, saves {saved:,}"
-            if calls
-            else " · too little can be cleared"
-        )
+        if calls:
+            why += f" · clears {len(calls):,} results, saves {saved:,}"
+        else:
+            why += " · too little can be cleared"
         return Verdict(MICRO, due=bool(calls), why=why, tokens=tokens, limit=least), auto
 
     def tier(self, name: str, context: ClaudeCodeContext) -> Done[SimpleState]:
@@ -279,18 +278,23 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
             case "auto":
                 tokens = self._count(context)
                 is_due = bool(context.moment.overflow) or tokens >= context.settings.limit
-                return (yield from _compact(context, AUTO if is_due else "manual", tokens))
+                trigger = AUTO if is_due else "manual"
+                return (yield from _compact(context, trigger, tokens))
         raise self.unknown(name)
 
     def before_call(self, context: ClaudeCodeContext) -> AllDone[SimpleState]:
-        settings, tokens = context.settings, self._count(context)
+        settings = context.settings
+        tokens = self._count(context)
         done: tuple[Outcome[SimpleState], ...] = ()
+        cleared = context
         if settings.by.micro and tokens >= settings.micro_limit:
             micro = _micro(context)
-            done = (micro,) if micro.changed else ()
-        cut = context.with_buffer(done[0].buffer) if done else context
-        if cut.messages and (context.moment.overflow or tokens >= settings.limit):
-            return (*done, (yield from _compact(cut, AUTO, tokens)))
+            if micro.changed:
+                done = (micro,)
+                cleared = context.with_buffer(micro.buffer)
+        # the client counts once: clearing results does not prevent the compaction
+        if cleared.messages and (context.moment.overflow or tokens >= settings.limit):
+            return (*done, (yield from _compact(cleared, AUTO, tokens)))
         return done
 
     def _count(self, context: ClaudeCodeContext) -> int:
@@ -300,65 +304,75 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         counts messages only, not system prompt and tools. If the reports are unknown, the count is that of
         `SimplePolicy`.
         """
-        rules, messages, reports = context.settings.by, context.messages, context.moment.reports
+        rules = context.settings.by
+        messages = context.messages
+        reports = context.moment.reports
         if reports is None:
             return self.tokens(context)
-        usable = (
-            report
-            for report in reversed(reports)
-            if report.usage is not None and report.usage.prompt
-        )
-        report = next(usable, None)
-        at = None if report is None else _find_last(messages, report.upto)
-        if report is None or report.usage is None or at is None:
+        report = _find_newest_report(reports)
+        end = None if report is None else _find_end(messages, report.upto)
+        if report is None or report.usage is None or end is None:
             return sum(map(client_tokens, messages))
-        since = sum(map(client_tokens, messages[at + 1 :])) if rules.counts_since else 0
-        return report.usage.prompt + _count_output(report.usage, messages, at, rules) + since
+        output = _count_output(report.usage, messages, end, rules)
+        since = sum(map(client_tokens, messages[end:])) if rules.counts_since else 0
+        return report.usage.prompt + output + since
 
 
-def _find_last(messages: Sequence[Message], id_: str) -> int | None:
-    """Return the index of the last message with this id; None if there is none."""
-    return next((n for n in range(len(messages) - 1, -1, -1) if messages[n].id == id_), None)
+def _find_newest_report(reports: Sequence[CallReport]) -> CallReport | None:
+    """Return the newest report with prompt tokens; None if there is none."""
+    for report in reversed(reports):
+        if report.usage is not None and report.usage.prompt:
+            return report
+    return None
 
 
-def _count_output(usage: Usage, messages: Sequence[Message], at: int, rules: VersionRules) -> int:
-    """Return the output tokens of the answer that ends at `at`, estimated if the file records a placeholder."""
+def _find_end(messages: Sequence[Message], id_: str) -> int | None:
+    """Return the index after the last message with this id; None if there is none."""
+    for end in range(len(messages), 0, -1):
+        if messages[end - 1].id == id_:
+            return end
+    return None
+
+
+def _count_output(usage: Usage, messages: Sequence[Message], end: int, rules: VersionRules) -> int:
+    """Return the output tokens of the answer that ends before `end`, estimated if the file records a placeholder."""
     if usage.output_is_final or rules.output_as_filed:
         return usage.output
-    newest_first = (messages[n] for n in range(at, -1, -1))
+    newest_first = (messages[at] for at in range(end - 1, -1, -1))
     answer = takewhile(lambda message: message.role == "assistant", newest_first)
     return max(usage.output, sum(map(client_tokens, answer)))
 
 
 def _numbers(client: str) -> Version:
     """Return the last version in the text, such as (2, 1, 37) of `Claude Code 2.1.36 to 2.1.37`; empty if none."""
-    numbers = client.rpartition(" ")[2].split(".")
-    return (
-        tuple(map(int, numbers))
-        if all(number.isdecimal() and len(number) < 9 for number in numbers)
-        else ()
-    )
+    _, _, version = client.rpartition(" ")
+    numbers = version.split(".")
+    if not all(number.isdecimal() and len(number) < 9 for number in numbers):
+        return ()
+    return tuple(map(int, numbers))
 
 
 def _micro(context: ClaudeCodeContext) -> Outcome[SimpleState]:
     buffer, settings = context.buffer, context.settings
     calls, saved = oldest_results(buffer.messages, settings.micro_keep, settings.micro_least)
-    going = set(calls)
-    if not going:
+    cleared_calls = set(calls)
+    if not cleared_calls:
         return context.unchanged(MICRO)
-    old = [
-        message for message in buffer.messages if message.result and message.result.call_id in going
-    ]
-    changed: dict[str, FateName] = {message.id: "cleared" for message in old}
-    after = [
-        clear_result(message) if message.id in changed else message for message in buffer.messages
-    ]
+    changed: dict[str, FateName] = {}
+    after: list[Message] = []
+    for message in buffer.messages:
+        if message.result and message.result.call_id in cleared_calls:
+            changed[message.id] = "cleared"
+            message = clear_result(message)
+        after.append(message)
     events = (Event("microcompact_boundary", {"cleared": len(calls), "tokensSaved": saved}),)
     return settled(MICRO, context, buffer.with_messages(after), events, changed)
 
 
 def _compact(context: ClaudeCodeContext, trigger: str, tokens: int) -> Done[SimpleState]:
-    buffer, messages, by = context.buffer, context.messages, context.settings.by
+    buffer = context.buffer
+    messages = context.messages
+    by = context.settings.by
     if not messages:
         return failed(AUTO, context, "nothing_to_compact")
     request = f"{REQUEST}\n\n{context.moment.instructions}".strip()

@@ -25,6 +25,7 @@ from inspector.core.policies.replacements import inserted
 from inspector.core.policies.settings import setting
 from inspector.core.policies.turn import Done
 from inspector.core.policies.verdict import TierName, Verdicts, Watermark
+from inspector.core.rounding import divide_up
 from inspector.core.tokens.harnesses import utf8_length
 from inspector.core.words import per_cent
 
@@ -89,7 +90,8 @@ class CodexPolicy(SimplePolicy[CodexSettings]):
 
     def watermarks(self, settings: CodexSettings) -> tuple[Watermark, ...]:
         share = settings.limit / settings.context_window_tokens
-        label, setting = f"{per_cent(share)} compact", "model_auto_compact_token_limit"
+        label = f"{per_cent(share)} compact"
+        setting = "model_auto_compact_token_limit"
         return (
             Watermark(label, tokens=settings.limit, setting=setting, tiers=(TIER,), fires_on=True),
         )
@@ -120,11 +122,11 @@ def _compact(context: CodexContext) -> Done[SimpleState]:
     )
     snapshots = [message for message in messages if _is_snapshot(message)]
     after = buffer.with_messages([*first, *users, summary, *snapshots])
-    stays = {message.id for message in after.messages}
+    kept_ids = {message.id for message in after.messages}
     changed: dict[str, FateName] = {
-        message.id: "summarised" for message in messages if message.id not in stays
+        message.id: "summarised" for message in messages if message.id not in kept_ids
     }
-    changed |= {message.id: "cut" for message in users if message.id in stays}
+    changed |= {message.id: "cut" for message in users if message.id in kept_ids}
     compacted = Event("ContextCompacted", {"step": context.moment.step, "trimmed_items": trimmed})
     uncalibrated = context.with_running(SimpleState(failures=context.running.failures))
     return settled(TIER, uncalibrated, after, [compacted, Event("Warning", WARNING)], changed)
@@ -141,7 +143,8 @@ def _request_summary(context: CodexContext) -> Conversation[tuple[str, int]]:
 
     After every overflow the oldest message and the results of its calls are left out, in the extreme case all messages.
     """
-    history, trimmed = context.messages, 0
+    history = context.messages
+    trimmed = 0
     text = f"{REQUEST}\n\n{context.moment.instructions}".strip()
     while True:
         try:
@@ -167,12 +170,10 @@ def _last_words(messages: Sequence[Message]) -> str:
 
     Codex's own fallback "(no summary available)" is never reached.
     """
-    answers = (
-        message.text
-        for message in reversed(messages)
-        if message.role == "assistant" and message.text
-    )
-    return next(answers, "")
+    for message in reversed(messages):
+        if message.role == "assistant" and message.text:
+            return message.text
+    return ""
 
 
 def find_initial_context(messages: Sequence[Message]) -> list[Message]:
@@ -181,41 +182,40 @@ def find_initial_context(messages: Sequence[Message]) -> list[Message]:
     for message in messages:
         if message.role == "assistant":
             break
-        if message.role == "system" or (
-            message.role == "user" and message.mark and not message.summary
-        ):
+        is_of_client = message.role == "user" and bool(message.mark) and not message.summary
+        if message.role == "system" or is_of_client:
             initial.append(message)
     return initial
 
 
 def choose_user_messages(messages: Sequence[Message], budget: int) -> list[Message]:
     """Return the newest messages that the user typed, in order, cut to at most `budget` tokens together."""
-    newest: list[Message] = []
+    newest_first: list[Message] = []
+    room = budget
     for message in reversed(messages):
-        if budget <= 0:
+        if room <= 0:
             break
         if not message.from_user:
             continue
         text = "".join(part.text for part in message.parts if isinstance(part, Text))
         tokens = _tokens(text)
-        parts = (Text(text if tokens <= budget else _cut(text, budget)),)  # other parts are dropped
-        newest.append(message if message.parts == parts else replace(message, parts=parts))
-        budget -= tokens
-    return newest[::-1]
+        kept_text = text if tokens <= room else _cut(text, room)
+        parts = (Text(kept_text),)  # parts other than text are dropped
+        newest_first.append(message if message.parts == parts else replace(message, parts=parts))
+        room -= tokens
+    return newest_first[::-1]
 
 
 def _tokens(text: str) -> int:
-    return -(-utf8_length(text) // 4)
+    return divide_up(utf8_length(text), 4)
 
 
 def _cut(text: str, budget: int) -> str:
     """Keep the beginning and the end of a text, together `budget` tokens, around a note of the omission."""
     data = text.encode("utf-8", "replace")
-    side = budget * 4 // 2
-    head, tail = (
-        data[:side].decode("utf-8", "ignore"),
-        data[len(data) - side :].decode("utf-8", "ignore"),
-    )
+    side = budget * 4 // 2  # bytes, at 4 bytes a token
+    head = data[:side].decode("utf-8", "ignore")
+    tail = data[len(data) - side :].decode("utf-8", "ignore")
     return f"{head}…{_tokens(text) - budget} tokens truncated…{tail}"
 
 

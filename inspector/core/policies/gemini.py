@@ -123,11 +123,9 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         )
 
     def due(self, context: GeminiContext) -> Verdicts:
-        settings, overflow, failures = (
-            context.settings,
-            context.moment.overflow,
-            context.running.failures,
-        )
+        settings = context.settings
+        overflow = context.moment.overflow
+        failures = context.running.failures
         tokens = self.tokens(context)
         is_over = tokens >= settings.limit
         why = compared(tokens, settings.limit, of=settings.share(settings.limit), reached=is_over)
@@ -182,8 +180,9 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
             return failed(COMPRESS, context, "nothing_to_compact")
         whole = buffer.messages[:split]
         fits = buffer_tokens(CHARACTERS, whole) < settings.context_window_tokens - SPARE_TOKENS
+        to_summarise = whole if fits else cut[:split]
         try:
-            text = yield from _request_snapshot(whole if fits else cut[:split], context)
+            text = yield from _request_snapshot(to_summarise, context)
         except Failure:
             return failed(COMPRESS, context, "provider_failure", _event("COMPRESSION_FAILED", 0, 0))
         if not text:
@@ -193,7 +192,8 @@ class GeminiPolicy(SimplePolicy[GeminiSettings]):
         snapshot = inserted("gemini", role="user", text=text, made_from=whole)
         agreed = inserted("gemini-agreed", role="assistant", text=ACKNOWLEDGED, made_from=whole)
         after = buffer.with_messages([snapshot, agreed, *cut[split:]])
-        before_tokens, after_tokens = self.tokens(context), self.tokens(context.with_buffer(after))
+        before_tokens = self.tokens(context)
+        after_tokens = self.tokens(context.with_buffer(after))
         if after_tokens > before_tokens:
             events = _event("COMPRESSION_FAILED_INFLATED_TOKEN_COUNT", before_tokens, after_tokens)
             failures = running.failures if is_forced else running.failures + 1
@@ -262,7 +262,9 @@ def _cut_responses(
     Returns:
         (all messages, the messages that were cut).
     """
-    spent, new, changed = 0, list(messages), list[Message]()
+    spent = 0
+    new = list(messages)
+    changed = list[Message]()
     for at in range(len(messages) - 1, -1, -1):
         result = messages[at].result
         if result is None:
@@ -303,11 +305,12 @@ def cut_middle_out(text: str, path: str, room: int) -> str:
     units = text.encode("utf-16-le", "surrogatepass")
     head = floor(room * HEAD_SHARE)
     tail = room - head
-    parts = (units[: 2 * head], units[-2 * tail :])
-    first, last = (part.decode("utf-16-le", "replace") for part in parts)
+    first = units[: 2 * head].decode("utf-16-le", "replace")  # a unit has two bytes
+    last = units[-2 * tail :].decode("utf-16-le", "replace")
+    omitted = len(units) // 2 - room
     return (
         f"Output too large. Showing first {head:,} and last {tail:,} characters. For full output see: {path}\n"
-        f"{first}\n\n... [{len(units) // 2 - room:,} characters omitted] ...\n\n{last}"
+        f"{first}\n\n... [{omitted:,} characters omitted] ...\n\n{last}"
     )
 
 
@@ -320,20 +323,25 @@ def find_split_point(messages: Sequence[Message], share: float) -> int:
     groups = wire_groups(messages)
     contents = write_contents([_without_thoughts(message) for message in messages])
     sizes = [u16(dumps(content)) for content in contents]
-    target, passed, at, last = sum(sizes) * share, 0, 0, 0
+    target = sum(sizes) * share
+    passed_size = 0
+    passed_count = 0
+    last_user_content = 0
     for group, size in zip(groups, sizes, strict=True):
         if group[0].role != "assistant" and all(message.result is None for message in group):
-            if passed >= target:
-                return at
-            last = at
-        passed += size
-        at += len(group)
-    if not groups:
-        return last
-    has_finished = groups[-1][0].role == "assistant" and not any(
-        message.calls for message in groups[-1]
-    )
-    return len(messages) if has_finished else last
+            if passed_size >= target:
+                return passed_count
+            last_user_content = passed_count
+        passed_size += size
+        passed_count += len(group)
+    if groups and _is_final_answer(groups[-1]):
+        return len(messages)
+    return last_user_content
+
+
+def _is_final_answer(group: Sequence[Message]) -> bool:
+    """Is the content an answer of the model without calls?"""
+    return group[0].role == "assistant" and not any(message.calls for message in group)
 
 
 def _without_thoughts(message: Message) -> Message:

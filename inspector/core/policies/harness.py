@@ -410,14 +410,16 @@ class SimplePolicy(Policy[Simple, SimpleState]):
             verdicts = self.due(context)
             if any(verdict.due for verdict in verdicts if verdict.tier == tier):
                 outcome = yield from self.tier(tier, context)
-                done, context = (*done, outcome), context.after(outcome)
+                done = (*done, outcome)
+                context = context.after(outcome)
         return done
 
     def from_limit(
         self, tier: str, limit: int, tokens: int, context: PolicyContext[Simple, SimpleState]
     ) -> Verdict:
         """Return the verdict of a tier that fires at or above its limit, and after an overflow."""
-        is_reached, overflow = tokens >= limit, context.moment.overflow
+        is_reached = tokens >= limit
+        overflow = context.moment.overflow
         is_due = (is_reached or bool(overflow)) and bool(context.messages)
         why = overflow or compared(
             tokens, limit, of=context.settings.share(limit), reached=is_reached

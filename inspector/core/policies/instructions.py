@@ -37,22 +37,16 @@ class InstructionKeeper(Policy[Any, Any]):
 
     def __init__(self, inner: Policy[Any, Any]) -> None:
         self._inner = inner
-        self.name, self.title, self.source, self.tiers = (
-            inner.name,
-            inner.title,
-            inner.source,
-            inner.tiers,
-        )
+        self.name = inner.name
+        self.title = inner.title
+        self.source = inner.source
+        self.tiers = inner.tiers
         self.settings_type, self.state_type = inner.settings_type, inner.state_type
-        self.prompt_estimator, self.samples, self.keeps_first = (
-            inner.prompt_estimator,
-            inner.samples,
-            inner.keeps_first,
-        )
-        self.estimates_after_compaction, self.memory_setting = (
-            inner.estimates_after_compaction,
-            inner.memory_setting,
-        )
+        self.prompt_estimator = inner.prompt_estimator
+        self.samples = inner.samples
+        self.keeps_first = inner.keeps_first
+        self.estimates_after_compaction = inner.estimates_after_compaction
+        self.memory_setting = inner.memory_setting
 
     def settings(self, values: Sequence[tuple[str, str]] = (), window: int | None = None) -> Any:
         return self._inner.settings(values, window)
@@ -102,7 +96,8 @@ class InstructionKeeper(Policy[Any, Any]):
 
     def _bare(self, context: AnyContext) -> AnyContext:
         """Return the context with the instructions moved into the prompt. The harness's own count does not change."""
-        bare, estimator = without_instructions(context.buffer), self.prompt_estimator
+        bare = without_instructions(context.buffer)
+        estimator = self.prompt_estimator
         if estimator is None or bare is context.buffer:
             return context.with_buffer(bare)
         whole_tokens = buffer_tokens(estimator, context.messages, context.buffer.prompt)
@@ -164,7 +159,8 @@ def _anchor_instructions(
     """Return (instructions at the beginning, other instructions by id of the remaining message that they follow)."""
     leading: list[Message] = []
     following: dict[str, list[Message]] = {}
-    anchor, is_leading = "", True
+    anchor = ""
+    is_leading = True
     for message in before.messages:
         if message.id not in instructions:
             is_leading = False

@@ -179,7 +179,8 @@ def _compact(context: OpencodeContext) -> Done[SimpleState]:
     head, tail = _split_before_prompt(messages) if overflow else ((), ())
     if not head:
         start = find_tail_start(messages, context.settings.tail_tokens)
-        head, tail = messages[:start], messages[start:]
+        head = messages[:start]
+        tail = messages[start:]
     if not head:
         return failed(COMPACT, context, "nothing_to_compact")
     try:
@@ -217,14 +218,11 @@ def _split_before_prompt(
 
 
 def _request_summary(head: Sequence[Message], instructions: str) -> Conversation[str]:
-    former = next(
-        (message for message in reversed(head) if message.summary and message.role == "assistant"),
-        None,
-    )
+    summaries = [message for message in head if message.summary and message.role == "assistant"]
     fresh = [message for message in head if not message.summary]
     text = "\n\n".join(line for message in fresh for line in _describe_parts(message))
-    if former is not None:
-        text = UPDATE.format(summary=former.text) + text
+    if summaries:
+        text = UPDATE.format(summary=summaries[-1].text) + text
     request = f"{INSTRUCTIONS}\n{instructions}".strip()
     answer: Answer = yield Summarize(request, text, source=tuple(head))
     return answer.text
@@ -238,24 +236,33 @@ def find_tail_start(messages: Sequence[Message], budget: int) -> int:
     Returns:
         The index of the first message of the tail; the number of messages if there is no tail.
     """
-    sizes = [0] * (len(messages) + 1)  # tokens from each message to the end
+    sizes = _sum_from_each(messages)
+    turns = [at for at, message in enumerate(messages) if message.from_user]
+    start = len(messages)
+    for turn in reversed(turns):
+        if sizes[turn] > budget:
+            start = _cut_turn(messages, turn, end=start, sizes=sizes, budget=budget)
+            break
+        start = turn
+    return start if start > 0 else len(messages)
+
+
+def _sum_from_each(messages: Sequence[Message]) -> list[int]:
+    """Return the tokens from each message to the end; one more entry, 0, for the end itself."""
+    sizes = [0] * (len(messages) + 1)
     for at in range(len(messages) - 1, -1, -1):
         sizes[at] = sizes[at + 1] + CHARACTERS.tokens(weight(CHARACTERS, messages[at]))
-    turns = [at for at, message in enumerate(messages) if message.from_user]
-    start, end = len(messages), len(messages)
-    for at in reversed(turns):
-        if sizes[at] > budget:
-            start = next(
-                (
-                    n
-                    for n in range(at + 1, end)
-                    if sizes[n] <= budget and messages[n].role != "tool"
-                ),
-                end,
-            )
-            break
-        start = end = at
-    return start if start > 0 else len(messages)
+    return sizes
+
+
+def _cut_turn(
+    messages: Sequence[Message], turn: int, end: int, sizes: Sequence[int], budget: int
+) -> int:
+    """Return where the kept end of a turn begins: not at a tool result. `end` if no part of the turn fits."""
+    for start in range(turn + 1, end):
+        if sizes[start] <= budget and messages[start].role != "tool":
+            return start
+    return end
 
 
 _SPEAKERS = {"user": "User", "system": "System"}
@@ -271,12 +278,9 @@ def _describe_parts(message: Message) -> Iterator[str]:
             case ToolCall():
                 yield f"[Tool call]: {part.name}({dumps(part.arguments)})"
             case ToolResult(content=text):
-                cut = (
-                    text
-                    if len(text) <= TOOL_OUTPUT_CHARS
-                    else f"{text[:TOOL_OUTPUT_CHARS]}\n[truncated]"
-                )
-                yield f"[Tool {'error' if part.is_error else 'result'}]: {cut}"
+                if len(text) > TOOL_OUTPUT_CHARS:
+                    text = f"{text[:TOOL_OUTPUT_CHARS]}\n[truncated]"
+                yield f"[Tool {'error' if part.is_error else 'result'}]: {text}"
             case Image():
                 yield f"[Attached {part.media_type}]"
             case _:

@@ -268,7 +268,8 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
         return recorded.believed
     if policy.prompt_estimator is not None and recorded is None:
         return known_counts(thread, policy.prompt_estimator).at(at).calibrated
-    buffer, running = buffer_at(policy, thread, at), running_at(policy, settings, thread, at)
+    buffer = buffer_at(policy, thread, at)
+    running = running_at(policy, settings, thread, at)
     context = PolicyContext(buffer, settings, running, moment_at(thread, at))
     return acting(policy, context).believed(context)
 

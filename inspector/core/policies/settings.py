@@ -150,7 +150,8 @@ def take_window(
     start: S, values: Iterable[tuple[str, str]], window: int | None, *, follows: bool
 ) -> tuple[S, SettingPairs]:
     """Return (`start` with the applicable window, the values of other settings). Arguments as in `read_settings`."""
-    by_spelling, values = _type_of(start).by_spelling, tuple(values)
+    by_spelling = _type_of(start).by_spelling
+    values = tuple(values)
     name = by_spelling["window"]
     windows = [text for key, text in values if by_spelling.get(plain_name(key)) == name]
     others = tuple(pair for pair in values if by_spelling.get(plain_name(pair[0])) != name)
@@ -162,7 +163,8 @@ def take_window(
         is_same = not follows and getattr(settings, name) == getattr(start, name)
         window_from: WindowFrom = "own" if is_same else "set"
     elif window is None:
-        settings, window_from = start, "unknown"
+        settings = start
+        window_from = "unknown"
     else:
         settings, window_from = replace(start, **{name: window}), "model"  # type: ignore[type-var]
     return replace(settings, window_from=window_from), others  # type: ignore[type-var]
@@ -197,11 +199,9 @@ def apply_pairs(settings: S, values: Iterable[tuple[str, str]]) -> S:
 def check_limits(settings: S) -> S:
     """Return the settings if every value is within its field's limits. Raises InspectorError."""
     for option in fields(settings):  # type: ignore[arg-type]
-        value, low, high = (
-            getattr(settings, option.name),
-            option.metadata.get("low"),
-            option.metadata.get("high"),
-        )
+        value = getattr(settings, option.name)
+        low = option.metadata.get("low")
+        high = option.metadata.get("high")
         if not isinstance(value, int | float):
             continue
         if (

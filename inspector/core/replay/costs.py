@@ -221,7 +221,8 @@ def _find_facts(thread: Thread, former: _KnownFacts | None) -> _KnownFacts:
             if request.usage is not None and request.usage.cache_write
         )
         return _KnownFacts(requests, _all_facts(thread), next(writes, None))
-    facts, ttl_s = list(former.facts[:same]), former.facts[same - 1].ttl_s
+    facts = list(former.facts[:same])
+    ttl_s = former.facts[same - 1].ttl_s
     misses = _find_misses(requests[same - 1 :])
     for request in requests[same:]:
         if request.usage is not None and request.usage.cache_write:
@@ -313,15 +314,14 @@ class Meter:
         self, sizes: Sizes, model: str, summary_model: str = "", expected: ExpectedOutput = TYPICAL
     ) -> None:
         """Begin before the first request. `expected`: expected length of a summary that no model has written."""
-        self._sizes, self._model, self._summary_model, self._expected = (
-            sizes,
-            model,
-            summary_model,
-            expected,
-        )
+        self._sizes = sizes
+        self._model = model
+        self._summary_model = summary_model
+        self._expected = expected
         self._last: Buffer | Request | None = None
         self._tokens = 0
-        self._time, self._ttl_s = "", FIVE_MINUTES_S
+        self._time = ""
+        self._ttl_s = FIVE_MINUTES_S
 
     def request(
         self,
@@ -407,9 +407,11 @@ def _changed(last: Buffer | Request, sent: Buffer | Request) -> tuple[Message, .
     """Return the messages of the last buffer from the first change on. O(changed messages) between requests."""
     if isinstance(last, Request) and isinstance(sent, Request):
         same = shared(last.view, sent.view)
-        before, after = last.view.tail(same), sent.view.tail(same)
+        before = last.view.tail(same)
+        after = sent.view.tail(same)
     else:
-        before, after = _laid_out(last), _laid_out(sent)
+        before = _laid_out(last)
+        after = _laid_out(sent)
     return before[common_length(before, after) :]
 
 

@@ -99,10 +99,13 @@ class Ground:
             calls: The side calls of the session.
             facts: An index of facts to share with other replays; None for a new index.
         """
-        self.thread, self.window = thread, window
+        self.thread = thread
+        self.window = window
         self.pins = PinIndex(() if pins is None else collect_pins(thread, pins))
-        self.arrivals, self.sizes = arrivals(thread), Sizes(thread)
-        self.facts, self.cache = facts or FactIndex(), cache_facts(thread)
+        self.arrivals = arrivals(thread)
+        self.sizes = Sizes(thread)
+        self.facts = facts or FactIndex()
+        self.cache = cache_facts(thread)
         self.calls = calls
         self.expected = expected_output(thread, calls, self.sizes.sizer(len(thread.requests)))
         """Expected length of a summary that no model has written."""
@@ -138,7 +141,8 @@ class EarlierMessages:
     """
 
     def __init__(self, thread: Thread) -> None:
-        self._is_late, self._are_gone = thread.begins_late, False
+        self._is_late = thread.begins_late
+        self._are_gone = False
 
     def are_removed_by(self, done: Iterable[Outcome[Any]]) -> bool:
         """Do these outcomes of a policy remove the earlier messages? True at most once."""
@@ -164,12 +168,12 @@ class _Driver:
     ) -> None:
         if ground.thread.keeps_instructions:
             policy = InstructionKeeper(policy)
-        self._ground, self._policy, self._settings = ground, policy, settings
-        self._files, self._window, self._remote = (
-            RecordedFiles(rehearsed(answer)),
-            ground.window,
-            remote,
-        )
+        self._ground = ground
+        self._policy = policy
+        self._settings = settings
+        self._files = RecordedFiles(rehearsed(answer))
+        self._window = ground.window
+        self._remote = remote
         self._filed = filed_at(ground.thread, at=0)
         self._running = policy.fresh(settings)
         self._learns = policy.learn(self._running, settings, 100, 200) is not self._running
@@ -308,7 +312,9 @@ class _Driver:
         usage = request.usage
         if usage is not None and kind != "reported":
             usage = Usage(input=tokens, output=usage.output, reasoning=usage.reasoning)
-        self._usage, self._finish, self._model = usage, request.finish, request.model or self._model
+        self._usage = usage
+        self._finish = request.finish
+        self._model = request.model or self._model
         if usage is not None and self._learns:
             raw, _ = self._policy.measure(PolicyContext(sent, self._settings, self._running))
             self._running = self._policy.learn(self._running, self._settings, raw, usage.prompt)

@@ -146,7 +146,8 @@ def _economics(
     """Return the economics of a step. `beside`: all steps before the same request; they share the extra cost."""
     if step.summary_usd is None:
         return UNKNOWN
-    at, freed = step.before_request, max(0, step.freed)
+    at = step.before_request
+    freed = max(0, step.freed)
     freed_together = sum(max(0, other.freed) for other in beside)
     share = Decimal(freed) / freed_together if freed_together else Decimal(1) / len(beside)
     once = step.summary_usd + extra[at] * share
@@ -179,7 +180,8 @@ def _extra_cost(
     inside = max(step.inside for step in steps)
     if at >= len(spent) or not (at or inside):
         return Decimal(0)
-    price, request = prices[at], spent[at]
+    price = prices[at]
+    request = spent[at]
     uncompacted = inside or request.prompt + max(0, sum(step.freed for step in steps))
     in_cache = min(spent[at - 1].prompt, uncompacted) if at else 0
     uncached = uncompacted if price.lost else uncompacted - in_cache
@@ -203,7 +205,8 @@ def _prices(
 ) -> list[_RequestPrice] | None:
     """Return the prices at each request; None if a request has no price."""
     prices = list[_RequestPrice]()
-    time, ttl_s = "", FIVE_MINUTES_S
+    time = ""
+    ttl_s = FIVE_MINUTES_S
     for (request, model), facts, spending in zip(named_models(thread), cache, spent, strict=True):
         priced = rates(model, spending.prompt, request.time)
         if priced is None and spending.prompt:
@@ -213,7 +216,8 @@ def _prices(
         lost = facts.most is not None or not facts.caches or (pause is not None and pause > ttl_s)
         write = priced.input if not facts.caches else priced.written(facts.ttl_s)
         prices.append(_RequestPrice(priced, write, lost))
-        time, ttl_s = request.time or time, facts.ttl_s
+        time = request.time or time
+        ttl_s = facts.ttl_s
     return prices
 
 
@@ -228,7 +232,8 @@ def thrash(compactions: Sequence[tuple[int, Economics]]) -> tuple[Thrash, ...]:
     places = dict[int, bool | None]()
     for at, known_economics in compactions:
         places[at] = places.get(at, False) or known_economics.paid
-    runs, run = list[Thrash](), list[int]()
+    runs = list[Thrash]()
+    run = list[int]()
     for at, paid in [*places.items(), (-1, None)]:
         if paid is False:
             run.append(at)

@@ -88,7 +88,8 @@ def _is_in_front(standing: Standing, others: Sequence[Standing]) -> bool:
 def _beats(other: Standing, standing: Standing) -> bool:
     if not other.is_feasible or other.cost_usd is None or standing.cost_usd is None:
         return False
-    theirs, ours = other.needed_per_1000 or 0.0, standing.needed_per_1000 or 0.0
+    theirs = other.needed_per_1000 or 0.0
+    ours = standing.needed_per_1000 or 0.0
     is_as_good = other.cost_usd <= standing.cost_usd and theirs <= ours
     return is_as_good and (other.cost_usd < standing.cost_usd or theirs < ours)
 

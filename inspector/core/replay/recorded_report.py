@@ -96,12 +96,10 @@ class _RecordedWalk:
     """Reports the recorded buffers of a thread to a ledger."""
 
     def __init__(self, ground: Ground, drops: Mapping[int, Drop], ledger: LossLedger) -> None:
-        self._thread, self._arrivals, self._drops, self._ledger = (
-            ground.thread,
-            ground.arrivals,
-            drops,
-            ledger,
-        )
+        self._thread = ground.thread
+        self._arrivals = ground.arrivals
+        self._drops = drops
+        self._ledger = ledger
         self.compactions = defaultdict[int, list[tuple[int, Compaction]]](list)
         """(number, compaction) of the compactions before each request."""
         for n, compaction in enumerate(ground.thread.compactions):
@@ -111,7 +109,8 @@ class _RecordedWalk:
 
     def enter(self, request: Request) -> None:
         """Report the messages that arrived before a request, and the change of its buffer."""
-        index, arrival = request.index, self._arrivals[request.index]
+        index = request.index
+        arrival = self._arrivals[request.index]
         compactions = self.compactions[index]
         self._ledger.arrive(arrival.answer, index - 1)
         self._ledger.arrive(arrival.new, index)
@@ -128,7 +127,8 @@ class _RecordedWalk:
     def close(self) -> None:
         """Report the messages and the compactions after the last request."""
         end = len(self._thread.requests)
-        last, compactions = self._arrivals[end], self.compactions[end]
+        last = self._arrivals[end]
+        compactions = self.compactions[end]
         self._ledger.arrive(last.answer, max(0, end - 1))
         self._ledger.arrive(last.new, end)
         if compactions:
@@ -141,7 +141,8 @@ class _RecordedBook(ReportBook):
         super().__init__(ground)
         self._follows = follows
         """True if lost facts are followed."""
-        self._drops, self._pins = drops, ground.pins
+        self._drops = drops
+        self._pins = ground.pins
         self._walk = _RecordedWalk(ground, drops, self.ledger)
         self._recorded = self._walk.compactions
         self._calls = defaultdict[int, list[SideCall]](list)
@@ -195,7 +196,8 @@ class _RecordedBook(ReportBook):
         """Add the compactions before a request. Several with one name, such as single edits, become one step."""
         steps = dict[str, Compacted]()
         for _, compaction in self._recorded[index]:
-            step, earlier = self._recorded_step(index, compaction), steps.get(compaction.name)
+            step = self._recorded_step(index, compaction)
+            earlier = steps.get(compaction.name)
             if earlier is not None:
                 step = replace(step, tokens_before=earlier.tokens_before)
             steps[compaction.name] = step

@@ -37,10 +37,12 @@ _IS_SET = re.compile(r"(?:, ?\w+)* *(?::=|=(?!=))")
 
 def _is_used(text: str, fact: Fact) -> bool:
     """Does the text use the fact as a whole word? A name that the text itself defines or sets is not used."""
-    at, length = text.find(fact.text), len(fact.text)
+    at = text.find(fact.text)
+    length = len(fact.text)
     is_named = False
     while at >= 0:
-        before, after = text[max(0, at - 60) : at], text[at + length : at + length + 40]
+        before = text[max(0, at - 60) : at]
+        after = text[at + length : at + length + 40]
         if fact.kind == "identifier" and (_DEFINES.search(before) or _IS_SET.match(after)):
             return False
         continuation = _DIGITS_CONTINUE if fact.kind == "number" else _NAME_CONTINUES
@@ -166,8 +168,10 @@ class LossLedger:
     """Follows the facts of one replay: call `arrive` and `change` in order, then `losses`."""
 
     def __init__(self, index: FactIndex, price: Callable[[Message], int]) -> None:
-        self._index, self._price = index, price
-        self._buffer, self._speech = BufferFacts(index), Speech()
+        self._index = index
+        self._price = price
+        self._buffer = BufferFacts(index)
+        self._speech = Speech()
         self._removed: dict[int, At] = {}
         self._lost: dict[int, Loss] = {}
         """Losses of the facts that are gone, by fact. A returned fact is noticed when it is next used or removed."""
@@ -314,7 +318,8 @@ class LossLedger:
 
     def _keys(self, fact: int) -> tuple[WordRun, ...]:
         """Return the run of words by which a fact is searched, and that of its other name if it has one."""
-        key, other = key_run(self._index.words_in(fact)), other_name(self._index.facts[fact])
+        key = key_run(self._index.words_in(fact))
+        other = other_name(self._index.facts[fact])
         return (key,) if other is None else (key, other[0])
 
     def _named_in(self, text: str) -> set[int]:

@@ -208,8 +208,11 @@ class ReportBook:
         each_economics = economics(self._thread, self._cache, spent=spendings, steps=steps)
         pairs = zip(self.compactions, each_economics, strict=True)
         compactions = tuple(replace(compaction, economics=own) for compaction, own in pairs)
-        rows, losses, spent = tuple(self.rows), self.ledger.losses(), total(spendings)
-        window, pins = self._window, self.pins()
+        rows = tuple(self.rows)
+        losses = self.ledger.losses()
+        spent = total(spendings)
+        window = self._window
+        pins = self.pins()
         return ReplayReport(
             policy,
             title,
@@ -226,7 +229,8 @@ class ReportBook:
 
     def _priced(self, compaction: Compacted) -> CompactionStep:
         """Return the compaction as a priced step for `economics`. The provider's own may be part of a request."""
-        at, freed = compaction.at.before_request, compaction.tokens_before - compaction.tokens_after
+        at = compaction.at.before_request
+        freed = compaction.tokens_before - compaction.tokens_after
         step = CompactionStep(
             at, ends=compaction.kind == "summary", freed=freed, summary_usd=compaction.summary_usd
         )

@@ -124,11 +124,13 @@ class _CountCourse:
         return last[1], last[2]
 
     def _report(self, thread: Thread, request: Request, own: int, reported: int) -> None:
-        anchor, grown = self._anchor, None
+        anchor = self._anchor
+        grown = None
         fresh = (
             summary_since(thread, request, anchor.index if anchor is not None else -1) is not None
         )
         if anchor is not None and anchor.usage is not None and is_prefix(anchor.view, request.view):
             grown = (reported - anchor.usage.prompt, own - self._counted)
         self._beliefs.report(own, reported, request.model or thread.model, grown, fresh=fresh)
-        self._anchor, self._counted = request, own
+        self._anchor = request
+        self._counted = own

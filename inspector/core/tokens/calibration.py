@@ -112,7 +112,8 @@ class Beliefs:
         """Return an independent copy. O(1)."""
         beliefs = copy(self)
         beliefs._ratios = self._ratios.copy()
-        beliefs._samples, beliefs._stretch = self._samples.copy(), self._stretch.copy()
+        beliefs._samples = self._samples.copy()
+        beliefs._stretch = self._stretch.copy()
         return beliefs
 
     def report(

@@ -123,7 +123,8 @@ def counted_before(thread: Thread, compaction: Compaction) -> int | None:
 
     The size of the window is inferred from it, so predictions are not used.
     """
-    recorded, at = _recorded(thread, compaction), compaction.before_request
+    recorded = _recorded(thread, compaction)
+    at = compaction.before_request
     if recorded is None and 0 < at <= len(thread.requests):
         return _reported(thread.requests[at - 1])
     return recorded

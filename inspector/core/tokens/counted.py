@@ -151,7 +151,8 @@ def holds_thought(signature: str) -> bool:
         return False
     length = shift = 0
     for byte in head[1:]:
-        length, shift = length | (byte & 0x7F) << shift, shift + 7
+        length = length | (byte & 0x7F) << shift
+        shift = shift + 7
         if byte < 0x80:
             break
     return -8 <= len(signature) * 3 // 4 - length <= 64
@@ -257,10 +258,8 @@ def _webp(data: bytes) -> tuple[int, int] | None:
             (bits,) = struct.unpack("<I", data[21:25])
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
         case b"VP8X":
-            width, height = (
-                struct.unpack("<I", data[24:27] + b"\0")[0],
-                struct.unpack("<I", data[27:30] + b"\0")[0],
-            )
+            width = struct.unpack("<I", data[24:27] + b"\0")[0]
+            height = struct.unpack("<I", data[27:30] + b"\0")[0]
             return width + 1, height + 1
         case _:
             return None

@@ -150,7 +150,8 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
     }
     plain: list[float] = []
     after: list[float] = []
-    inside, last = 0, -1
+    inside = 0
+    last = -1
     for n, pressure in enumerate(pressures):
         predicted = pressure.predicted
         if pressure.reported is None:
@@ -163,7 +164,9 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
             else:
                 plain.append(error)
         last = n
-    middle, high, later = quantile(plain, 0.5), quantile(plain, 0.9), quantile(after, 0.5)
+    middle = quantile(plain, 0.5)
+    high = quantile(plain, 0.9)
+    later = quantile(after, 0.5)
     return PredictionErrors(
         tuple(plain), after=tuple(after), inside=inside, median=middle, p90=high, after_median=later
     )
@@ -176,7 +179,8 @@ def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> t
         reported = request.usage.prompt if request.usage else 0
         raw = buffer_tokens(estimator, request.view, request.prompt)
         if reported and raw and n not in refused:
-            predicted, calibration = calibration.apply(raw), calibration.update(raw, reported)
+            predicted = calibration.apply(raw)
+            calibration = calibration.update(raw, reported)
             samples.append(
                 Sample(
                     n,

@@ -46,11 +46,9 @@ class Ratios:
     def copy(self) -> "Ratios":
         """Return an independent copy. O(size)."""
         ratios = copy(self)
-        ratios._last, ratios._ordered, ratios._counts = (
-            self._last.copy(),
-            list(self._ordered),
-            list(self._counts),
-        )
+        ratios._last = self._last.copy()
+        ratios._ordered = list(self._ordered)
+        ratios._counts = list(self._counts)
         return ratios
 
     def median(self, expected: float) -> float:

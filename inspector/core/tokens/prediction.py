@@ -227,7 +227,8 @@ class Learner:
         learner = copy(self)
         learner._by_family = {name: learned.copy() for name, learned in self._by_family.items()}
         learner._learned = learner._by_family.get(family_of(self._model).name, _Learned())
-        learner._bands, learner._uncounted = self._bands.copy(), self._uncounted.copy()
+        learner._bands = self._bands.copy()
+        learner._uncounted = self._uncounted.copy()
         return learner
 
     def slope(self) -> float:
@@ -377,7 +378,9 @@ class Learner:
             The tokens by which the unseen part became smaller. This happens if the buffer only grew but the reported
             number fell: the client was restarted with fewer tools, or dropped text that it had added to the messages.
         """
-        anchor, is_other, fallen = self._anchor, self._is_other_family(model), 0
+        anchor = self._anchor
+        is_other = self._is_other_family(model)
+        fallen = 0
         predicted = None if is_other else prediction
         if anchor is not None:
             self._learn_errors(anchor, added, reported, predicted, fresh=fresh)
@@ -415,13 +418,15 @@ class Learner:
         self, anchor: Anchor, added: Addition, reported: int, predicted: Prediction | None
     ) -> int:
         """Learn from a buffer that grew. Return the tokens by which the unseen part became smaller."""
-        learned, fallen = self._learned, 0
+        learned = self._learned
+        fallen = 0
         plain, with_output = self._guesses(anchor, added)
         if predicted is not None:
             fallen = predicted.tokens - reported if reported < anchor.reported - _FALL else 0
         learned.tried[0].append(abs(plain - reported))
         learned.tried[1].append(abs(with_output - reported))
-        grown, counted = reported - anchor.reported, added.counted - anchor.counted
+        grown = reported - anchor.reported
+        counted = added.counted - anchor.counted
         learned.recent[0].add(grown, counted)
         if anchor.output and added.answer:
             learned.recent[1].add(grown - anchor.output, counted - added.answer)

@@ -166,7 +166,8 @@ class Pressures:
 
         A row has the same tokens at all requests of a model, by the latest estimate.
         """
-        pressure, count = self.at(index), len(self._known)
+        pressure = self.at(index)
+        count = len(self._known)
         place = self._thread.place(index)
         is_reported = pressure.kind in ("reported", "predicted") and pressure.tokens is not None
         if not is_reported or not count:
@@ -206,10 +207,13 @@ def thread_pressures(
         former: An earlier result for the same thread when it was shorter: its beginning is reused.
         bands: The ranges around predictions; None: they begin with the usual errors of other sessions.
     """
-    by, requests = by or weigher_of(thread), thread.requests
+    by = by or weigher_of(thread)
+    requests = thread.requests
     weigh_newest(by, thread.messages)
-    course, states = _Course(by, bands), list[_RequestState]()
-    before, changes = dict[int, Pressure](), dict[int, _Course]()
+    course = _Course(by, bands)
+    states = list[_RequestState]()
+    before = dict[int, Pressure]()
+    changes = dict[int, _Course]()
     if former is not None and former.by.name == by.name:
         same = count_same_requests(former.requests, requests)
         before = {at: pressure for at, pressure in former.before.items() if at < same}
@@ -319,7 +323,8 @@ class _Course:
     def copy(self) -> "_Course":
         """Return an independent copy. O(1)."""
         course = copy(self)
-        course._learner, course._prompt = self._learner.copy(), copy(self._prompt)
+        course._learner = self._learner.copy()
+        course._prompt = copy(self._prompt)
         course._attached = list(self._attached)
         return course
 

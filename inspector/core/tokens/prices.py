@@ -152,7 +152,8 @@ def _rates(same: SameObject, size: int) -> Bill | None:
     """
     if size % 1000:
         return None
-    fresh, more = Usage(input=size), Usage(input=size, output=1000)
+    fresh = Usage(input=size)
+    more = Usage(input=size, output=1000)
     calls = (
         fresh,
         Usage(cache_read=size),

@@ -111,7 +111,9 @@ def prediction_coverage(predictions: Sequence[tuple[Prediction, int]]) -> tuple[
 
 
 def _band_coverage(errors: Sequence[float], share: float) -> BandCoverage:
-    earlier, inside, count = list[float](), 0, 0
+    earlier = list[float]()
+    inside = 0
+    count = 0
     for error in errors:
         if len(earlier) >= LEAST_PREDICTIONS:
             inside += error <= _sorted_quantile(earlier, share)

@@ -133,14 +133,17 @@ def _known_reports(thread: Thread) -> _Reports:
 
 
 def _look_at_reports(thread: Thread, former: _Reports | None) -> _Reports:
-    requests, start = thread.requests, 0
+    requests = thread.requests
+    start = 0
     largest: dict[str, int] = {}
     has_windows = False
     if (
         former is not None
         and count_same_requests(former.requests[: former.settled], requests) == former.settled
     ):
-        start, largest, has_windows = former.settled, dict(former.largest), former.has_windows
+        start = former.settled
+        largest = dict(former.largest)
+        has_windows = former.has_windows
     settled = max(start, len(requests) - 1)
     for request in requests[start:settled]:
         largest[request.model] = max(largest.get(request.model, 0), _prompt_of(request))

@@ -164,7 +164,9 @@ def _micro(context: LearnContext) -> Verdict:
 
 
 def _auto(context: LearnContext) -> Verdict:
-    settings, running, limit = context.settings, context.running, context.settings.threshold
+    settings = context.settings
+    running = context.running
+    limit = context.settings.threshold
     total, savings = layers.measure_list(context.messages, settings)
     why = compare_to_limit(
         total, limit, f"{settings.context_window:,} − {settings.reserve:,} − {settings.overhead:,}"

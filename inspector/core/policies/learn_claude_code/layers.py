@@ -205,7 +205,8 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
 
 
 def _request(context: LearnContext) -> Summarize:
-    settings, wishes = context.settings, context.moment.instructions.strip()
+    settings = context.settings
+    wishes = context.moment.instructions.strip()
     return Summarize(
         f"{INSTRUCTIONS}\n\nThe user asks: {wishes}" if wishes else INSTRUCTIONS,
         write_readable(context.messages, settings),
@@ -272,7 +273,8 @@ def choose_kept(
                 message for message in flatten_wires(window) if message.id not in lost
             )
         else:
-            start, window = earlier, whole[earlier:]
+            start = earlier
+            window = whole[earlier:]
     stays = (*_pinned(whole, start, settings), *flatten_wires(window))
     return stays, not stays or stays[0].role != "assistant"
 

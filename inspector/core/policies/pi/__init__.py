@@ -82,7 +82,8 @@ class PiPolicy(Policy[PiSettings, PiState]):
         border, checked, seen, first_kept = (str(data.get(name, "")) for name in _STATE_IDS)
         failures = int(breaker.get("failures", 0))
         overflowed = bool(data.get("overflowed", False))
-        compactions, messages = int(data.get("compactions", 0)), int(data.get("messages", 0))
+        compactions = int(data.get("compactions", 0))
+        messages = int(data.get("messages", 0))
         return PiState(
             reports, border, checked, failures, overflowed, compactions, messages, seen, first_kept
         )
@@ -187,7 +188,9 @@ class PiPolicy(Policy[PiSettings, PiState]):
 
     def _recover_once(self, context: PiContext) -> Done[PiState]:
         """Drop the failed answer and compact, for another attempt. A second overflow before any success is an error."""
-        buffer, running, model = context.buffer, context.running, context.moment.model
+        buffer = context.buffer
+        running = context.running
+        model = context.moment.model
         if running.overflowed:
             fields = {
                 "result": None,

@@ -135,7 +135,9 @@ def _is_stale(messages: Sequence[Message], border: str) -> bool:
 
 def _find_guard(fill: Fill, limit: int, context: PiContext, is_stale: bool) -> str:
     """Return the reason for which the trigger must not fire, such as "switched off"; empty if there is none."""
-    settings, running, reports = context.settings, context.running, read_reports(context)
+    settings = context.settings
+    running = context.running
+    reports = read_reports(context)
     if not settings.enabled:
         return "switched off"
     if is_stale:
@@ -345,7 +347,8 @@ def _append_summary(
         Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": job.retry}),
     )
     buffer = context.buffer.with_messages((*after, *job.rest))
-    seen, count = buffer.messages[-1].id, running.compactions + 1
+    seen = buffer.messages[-1].id
+    count = running.compactions + 1
     running = replace(
         running,
         border=after[-1].id,

@@ -264,7 +264,9 @@ class Fill:
 
 def measure_context(context: PiContext, border: str = "") -> Fill:
     """Return contextTokens by the rules of the profile. The design's `input_tokens` includes cached tokens."""
-    buffer, settings, filed = context.buffer, context.settings, context.moment.filed
+    buffer = context.buffer
+    settings = context.settings
+    filed = context.moment.filed
     rules = settings.rules
     last = find_last_usage(
         buffer.messages,
@@ -287,7 +289,9 @@ def tokens_before(context: PiContext) -> int:
 
     Every profile counts this way. Unlike in the trigger, usage from before the latest compaction counts.
     """
-    messages, rules, filed = context.messages, context.settings.rules, context.moment.filed
+    messages = context.messages
+    rules = context.settings.rules
+    filed = context.moment.filed
     last = find_last_usage(messages, read_reports(context), rules)
     if last is None:
         return estimate_messages(messages, filed, rules)

@@ -119,7 +119,8 @@ def entries_of(
     trailing = [_unsent_entry(record) for record in filed.trailing]
     if not messages or not messages[0].summary:
         return [*_sent_entries(messages, filed), *trailing]
-    summary, rest = messages[0], messages[1:]
+    summary = messages[0]
+    rest = messages[1:]
     older = next((n + 1 for n, message in enumerate(rest) if message.id == border), 0)
     records = filed.records.get(summary.id, ())
     first_kept = next((record.first_kept for record in records if record.first_kept), first_kept)
@@ -234,7 +235,8 @@ def _find_openings(
     change = _count_waiting(
         entries, start, end, owed, includes_answered=rules.keeps_results_with_calls
     )
-    waiting, openings = 0, list[int]()
+    waiting = 0
+    openings = list[int]()
     for at in range(start, end):
         waiting += change.get(at, 0)
         if not waiting and entries[at].may_open:
@@ -344,7 +346,8 @@ def files_of(messages: Iterable[Message], before: Files) -> Files:
 
     Similar calls of other harnesses (Read, file_path) count as Pi's.
     """
-    read, modified = set(before.read), set(before.modified)
+    read = set(before.read)
+    modified = set(before.modified)
     for message in messages:
         for call in message.calls:
             path = first_text(call.arguments, _PATHS)

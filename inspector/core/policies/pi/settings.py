@@ -92,7 +92,8 @@ def apply_defaults(settings: PiSettings) -> PiSettings:
                 "reserve_tokens must be above 0 in safe mode: the answer needs room."
             )
         return settings
-    reserve, keep = settings.reserve_tokens or RESERVE, settings.keep_recent_tokens or KEEP
+    reserve = settings.reserve_tokens or RESERVE
+    keep = settings.keep_recent_tokens or KEEP
     return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)
 
 

@@ -89,7 +89,8 @@ PulseContext: TypeAlias = PolicyContext[PulseSettings, PulseState]
 
 def measure_messages(messages: Sequence[Message], settings: PulseSettings) -> int:
     """Return the tokens of the messages, without prompt and tools, rounded once for the whole list."""
-    by, counted = estimator(settings.estimator), tuple(messages)
+    by = estimator(settings.estimator)
+    counted = tuple(messages)
     units = messages_weight(by, counted)
     if isinstance(by, Chars4):
         units += messages_weight(ToolNames(counted), counted)
@@ -169,12 +170,10 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
     Returns:
         An outcome whose `succeeded` is Pulse Coder's didCompact, and whose `error` is its reason for a fallback.
     """
-    buffer, messages, settings, running = (
-        context.buffer,
-        context.messages,
-        context.settings,
-        context.running,
-    )
+    buffer = context.buffer
+    messages = context.messages
+    settings = context.settings
+    running = context.running
     unchanged = Outcome(TIER, buffer, running, succeeded=False)
     before = measure_messages(messages, settings)
     if trigger == "pre-loop" and before < settings.compact_trigger:
@@ -186,7 +185,8 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
         text = yield from summarise_old(parts.old, settings)
         why = "" if text else "the summary is blank"
     except Failure as failure:
-        text, why = "", str(failure) or type(failure).__name__
+        text = ""
+        why = str(failure) or type(failure).__name__
     reason, after = _replace_old(parts, text, settings)
     event = _describe_compaction(
         reason, trigger, before, measure_messages(after, settings), parts, why
@@ -364,7 +364,8 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
 
     def due(self, context: PulseContext) -> Verdicts:
         messages, settings = context.messages, context.settings
-        total, limit = measure_messages(messages, settings), settings.compact_trigger
+        total = measure_messages(messages, settings)
+        limit = settings.compact_trigger
         window = settings.context_window_tokens
         share = f"{per_cent(limit / window)} of {describe_window(window, settings.window_from)}"
         why = compare_to_limit(total, limit, share, fires_on=True)

@@ -14,7 +14,8 @@ def turn_starts(messages: Sequence[Message]) -> list[int]:
     """Return the indices of the messages that begin a turn. O(messages)."""
     answered_at = {m.result.call_id: at for at, m in enumerate(messages) if m.result is not None}
     with_results = {m.together for m in messages if m.together and m.result is not None}
-    starts, owed_until = [], -1
+    starts = []
+    owed_until = -1
     for at, message in enumerate(messages):
         owed_until = max([owed_until, *(answered_at.get(call.id, -1) for call in message.calls)])
         if message.role == "user" and at > owed_until and message.together not in with_results:

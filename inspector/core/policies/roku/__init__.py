@@ -275,12 +275,14 @@ def _judge_l0(context: RokuContext) -> Verdict:
 
 def _judge_mid_tier(context: RokuContext, total: int) -> Verdicts:
     line = context.settings.mid_line
-    why, is_due = _compare_to_line(total, line, context.settings), line.fires(total)
+    why = _compare_to_line(total, line, context.settings)
+    is_due = line.fires(total)
     if find_half_split(context.messages, context.settings) <= 1:
         why += " · nothing can be removed"
         is_due = False
     has_memory = compaction.has_memory(context)
-    l1, l2 = why, why
+    l1 = why
+    l2 = why
     if has_memory:
         l1 += " · session memory exists: L2 runs"
     else:
@@ -293,7 +295,8 @@ def _judge_mid_tier(context: RokuContext, total: int) -> Verdicts:
 
 def _judge_high_tier(context: RokuContext, total: int) -> Verdicts:
     line = context.settings.high_line
-    why, is_due = _compare_to_line(total, line, context.settings), line.fires(total)
+    why = _compare_to_line(total, line, context.settings)
+    is_due = line.fires(total)
     if find_l3_split(context.messages, context.settings) <= 1:
         why += " · nothing can be removed"
     path = compaction.choose_path(context)

@@ -36,6 +36,7 @@ from inspector.core.policies.roku.messages import (
 )
 from inspector.core.policies.roku.settings import RokuSettings, RokuState, raw_tokens, total_tokens
 from inspector.core.policies.turn import AllDone, Done
+from inspector.core.rounding import divide_up
 
 RokuContext: TypeAlias = PolicyContext[RokuSettings, RokuState]
 Path: TypeAlias = Literal["mechanical", "L3a", "L3b"]
@@ -119,7 +120,8 @@ def use_session_memory(context: RokuContext) -> Done[RokuState]:
         return context.unchanged("L2")
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
-        text, wait = write_digest(removed), settings.compact_llm_timeout
+        text = write_digest(removed)
+        wait = settings.compact_llm_timeout
         need = Summarize(
             MEMORY_INSTRUCTIONS,
             text,
@@ -215,7 +217,9 @@ def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuSta
     after = _insert_summary(path, attempt, buffer, split, removed, settings)
     # No gain: keep the buffer.
     if settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer):
-        after, removed, attempt = buffer, (), replace(attempt, text="", messages=())
+        after = buffer
+        removed = ()
+        attempt = replace(attempt, text="", messages=())
     is_mechanical = path == "mechanical"
     is_replaced = bool(removed) and not attempt.error
     succeeded = is_replaced and not is_mechanical
@@ -401,7 +405,9 @@ def compact_remotely(removed: Sequence[Message], settings: RokuSettings) -> Conv
 
 def summarise_locally(removed: Sequence[Message], settings: RokuSettings) -> Conversation[Attempt]:
     """L3b: request a summary in four sections. If the request overflows, drop its older half and try again."""
-    work, retries, elapsed = list(removed), 0, 0
+    work = list(removed)
+    retries = 0
+    elapsed = 0
     while work:
         text = write_digest(work, settings.safe)
         try:
@@ -419,7 +425,7 @@ def summarise_locally(removed: Sequence[Message], settings: RokuSettings) -> Con
             if retries >= settings.max_drop_oldest_retries:
                 break
             retries += 1
-            del work[: -(-len(work) // 2)]
+            del work[: divide_up(len(work), 2)]
             continue
         except Failure as failure:
             elapsed += failure.elapsed_ms

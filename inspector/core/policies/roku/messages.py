@@ -13,6 +13,7 @@ from inspector.core.jsontext import dumps
 from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.policies.replacements import PLACEHOLDER
 from inspector.core.policies.roku.settings import RokuSettings, StepRecord
+from inspector.core.rounding import divide_up
 from inspector.core.tokens.harnesses import estimate, utf8_length
 
 PLACEHOLDER_TOKENS = estimate(PLACEHOLDER)
@@ -30,27 +31,31 @@ def find_half_split(messages: Sequence[Message], settings: RokuSettings) -> int:
 
     1 means that nothing can be removed.
     """
-    n = len(messages)
-    return 1 if n < 3 else _walk_back(messages, 1 + -(-(n - 1) // 2), settings)
+    count = len(messages)
+    if count < 3:
+        return 1
+    half = divide_up(count - 1, 2)  # message 0 stays
+    return _walk_back(messages, 1 + half, settings)
 
 
 def find_tail_split(messages: Sequence[Message], settings: RokuSettings) -> int:
     """Return the split that keeps the newest max(5, retain_tail_steps) messages, moved back like the half split."""
     keep = max(5, settings.retain_tail_steps)
-    n = len(messages)
-    return 1 if n <= keep + 1 else _walk_back(messages, n - keep, settings)
+    count = len(messages)
+    if count <= keep + 1:
+        return 1
+    return _walk_back(messages, count - keep, settings)
 
 
 def find_l3_split(messages: Sequence[Message], settings: RokuSettings) -> int:
     """Return the split for L3 according to the setting `l3_segment`."""
-    return (
-        find_half_split(messages, settings)
-        if settings.l3_segment == "half"
-        else find_tail_split(messages, settings)
-    )
+    if settings.l3_segment == "half":
+        return find_half_split(messages, settings)
+    return find_tail_split(messages, settings)
 
 
 def _walk_back(messages: Sequence[Message], split: int, settings: RokuSettings) -> int:
+    """Move a split back so that the kept messages begin with no tool result, in safe mode with no lone result."""
     while split > 1 and split < len(messages) and messages[split].role == "tool":
         split -= 1
     if settings.safe:
@@ -181,19 +186,18 @@ def _stripped(message: Message) -> Message:
     if message.role != "assistant":
         return message
     parts: list[Part] = []
-    leading = True
+    is_changed = False
     for part in message.parts:
         if isinstance(part, Thinking):
+            is_changed = True
             continue
-        if leading and isinstance(part, Text):
+        if not parts and isinstance(part, Text):
             text = _without_tag(part.text)
-            part = part if text is part.text else Text(text)
-        leading = False
+            if text is not part.text:
+                part = Text(text)
+                is_changed = True
         parts.append(part)
-    same = len(parts) == len(message.parts) and all(
-        a is b for a, b in zip(parts, message.parts, strict=True)
-    )
-    return message if same else replace(message, parts=tuple(parts))
+    return replace(message, parts=tuple(parts)) if is_changed else message
 
 
 def _without_tag(text: str) -> str:
@@ -223,10 +227,8 @@ def write_mechanical_summary(removed: Sequence[StepRecord]) -> str:
     """Return a summary of the removed records, made without a model."""
     lines = [f"[Compact summary — {len(removed)} steps discarded]"]
     for record in removed:
-        reason, outcome = (
-            cut_to_bytes(record.reason, REASON_BYTES),
-            cut_to_bytes(record.outcome, OUTCOME_BYTES),
-        )
+        reason = cut_to_bytes(record.reason, REASON_BYTES)
+        outcome = cut_to_bytes(record.outcome, OUTCOME_BYTES)
         lines.append(f"Step {record.step}: {record.tool or 'unknown'} — {reason} — {outcome}")
     return "\n".join(lines)
 
