@@ -172,7 +172,8 @@ class Policy(Generic[S, R]):
                 and verdict.limit is not None
             ):
                 return verdict.tokens
-        return self.measure(context)[1]
+        _, calibrated = self.measure(context)
+        return calibrated
 
     # what is done
 
@@ -205,7 +206,8 @@ class Policy(Generic[S, R]):
             done = (*done, *(yield from self.after_turn(context.after(*done))))
         if done:
             return done
-        return (context.unchanged(self.tiers[0].name if self.tiers else self.name),)
+        tier = self.tiers[0].name if self.tiers else self.name
+        return (context.unchanged(tier),)
 
     def needs_overflow(self, tier: str) -> bool:
         """Does this tier need an overflow (`moment.overflow`) when it is run manually?"""
@@ -281,13 +283,14 @@ class Policy(Generic[S, R]):
     def act(self, turn: TurnContext[S, R], answer: Answer) -> Conversation[None]:
         """Run the tool calls of the answer, then the tiers that fire after a turn."""
         turn.add((yield from turn.run_tools(list_calls(answer))))
-        upto = next(
-            (message.id for message in reversed((*turn.buffer.messages[-1:], *answer.messages))), ""
-        )
+        upto = ""
+        if answer.messages:
+            upto = answer.messages[-1].id
+        elif turn.buffer.messages:
+            upto = turn.buffer.messages[-1].id
         report = CallReport(upto, answer.usage, answer.finish, turn.now.moment.model)
-        turn.update_moment(
-            usage=answer.usage, finish=answer.finish, reports=(report,) if upto else ()
-        )
+        reports = (report,) if upto else ()
+        turn.update_moment(usage=answer.usage, finish=answer.finish, reports=reports)
         self.announce(turn, [tier.name for tier in self.tiers if tier.after_turn])
         turn.apply(*(yield from self.after_turn(turn.now)))
 
@@ -344,21 +347,20 @@ class SimpleState:
         and the last report: the first report shows the tokens not in the file, and the remaining difference is the
         estimator's error, which shrinks with the buffer.
         """
-        estimated, reported = self.estimated, self.reported
-        if (
-            raw < estimated
-            and self.first_estimated < estimated
-            and 0 < self.first_reported < reported
-        ):
-            grown = (reported - self.first_reported) / (estimated - self.first_estimated)
-            if raw >= self.first_estimated:
-                return self.first_reported + round(grown * (raw - self.first_estimated))
-            estimated, reported = self.first_estimated, self.first_reported
-        return (
-            raw + reported - estimated
-            if reported >= estimated
-            else round(raw * reported / estimated)
-        )
+        has_grown = self.first_estimated < self.estimated and self.first_reported < self.reported
+        if raw >= self.estimated or not has_grown or not self.first_reported:
+            return _calibrate(raw, self.estimated, self.reported)
+        if raw < self.first_estimated:
+            return _calibrate(raw, self.first_estimated, self.first_reported)
+        slope = (self.reported - self.first_reported) / (self.estimated - self.first_estimated)
+        return self.first_reported + round(slope * (raw - self.first_estimated))
+
+
+def _calibrate(raw: int, estimated: int, reported: int) -> int:
+    """Add what a report was above its estimate to `raw`; scale `raw` down if the report was below."""
+    if reported >= estimated:
+        return raw + reported - estimated
+    return round(raw * reported / estimated)
 
 
 Simple = TypeVar("Simple", bound=SimpleSettings)
@@ -379,22 +381,26 @@ class SimplePolicy(Policy[Simple, SimpleState]):
     ) -> SimpleState:
         if estimated <= 0 or reported <= 0:
             return running
-        first = running.first_estimated, running.first_reported
-        if not running.first_reported:
-            first = estimated, reported
-        return SimpleState(estimated, reported, running.failures, *first)
+        is_first = not running.first_reported
+        return SimpleState(
+            estimated,
+            reported,
+            running.failures,
+            first_estimated=estimated if is_first else running.first_estimated,
+            first_reported=reported if is_first else running.first_reported,
+        )
 
     def measure(self, context: PolicyContext[Simple, SimpleState]) -> tuple[int, int]:
         """Estimate the size by characters, and calibrate it with the reports (`SimpleState.tokens`)."""
         buffer = context.buffer
-        raw = buffer_tokens(CHARACTERS, buffer.messages) + CHARACTERS.text(
-            buffer.prompt.system or ""
-        )
+        system = CHARACTERS.text(buffer.prompt.system or "")
+        raw = buffer_tokens(CHARACTERS, buffer.messages) + system
         return raw, context.running.tokens(raw)
 
     def tokens(self, context: PolicyContext[Simple, SimpleState]) -> int:
         """Return the size that is compared with watermarks, in tokens."""
-        return self.measure(context)[1]
+        _, calibrated = self.measure(context)
+        return calibrated
 
     def before_call(self, context: PolicyContext[Simple, SimpleState]) -> AllDone[SimpleState]:
         return (yield from self._run(context, after_turn=False))
@@ -406,10 +412,12 @@ class SimplePolicy(Policy[Simple, SimpleState]):
         self, context: PolicyContext[Simple, SimpleState], *, after_turn: bool
     ) -> AllDone[SimpleState]:
         done: tuple[Outcome[SimpleState], ...] = ()
-        for tier in (each.name for each in self.tiers if each.after_turn == after_turn):
+        for tier in self.tiers:
+            if tier.after_turn != after_turn:
+                continue
             verdicts = self.due(context)
-            if any(verdict.due for verdict in verdicts if verdict.tier == tier):
-                outcome = yield from self.tier(tier, context)
+            if any(verdict.due for verdict in verdicts if verdict.tier == tier.name):
+                outcome = yield from self.tier(tier.name, context)
                 done = (*done, outcome)
                 context = context.after(outcome)
         return done
@@ -449,9 +457,9 @@ def settled(
     if not context.settings.safe:
         return Outcome(tier, buffer=after, running=running, events=tuple(events), changed=changed)
     mended = repair(after, running)
-    if buffer_tokens(CHARACTERS, mended.buffer.messages) >= buffer_tokens(
-        CHARACTERS, before.messages
-    ):
+    tokens_before = buffer_tokens(CHARACTERS, before.messages)
+    tokens_after = buffer_tokens(CHARACTERS, mended.buffer.messages)
+    if tokens_after >= tokens_before:
         return Outcome(tier, before, running, succeeded=False, error="no_gain")
     return Outcome(
         tier,

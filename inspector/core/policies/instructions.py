@@ -164,7 +164,8 @@ def _anchor_instructions(
     for message in before.messages:
         if message.id not in instructions:
             is_leading = False
-            anchor = message.id if message.id in remaining else anchor
+            if message.id in remaining:
+                anchor = message.id
         elif is_leading:
             leading.append(message)
         else:

@@ -157,15 +157,17 @@ def filed_at(thread: Thread, at: int) -> Filed:
 
 def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:
     """Return `PolicyInput.reports` before request `at`. Reads only a few requests if usage is recorded."""
-    reports: list[CallReport] = []
-    for n in range(at - 1, max(0, at - _LOOK, *_summaries_until(thread, at)) - 1, -1):
-        request = thread.requests[n]
-        upto = _last_of_answer(request.view, thread.place(n + 1).view)
-        if upto:
-            reports.append(CallReport(upto, request.usage, request.finish, request.model))
-            if request.usage is not None and request.finish not in FAILED:
-                break
-    return tuple(reversed(reports))
+    newest_first: list[CallReport] = []
+    first = max(0, at - _LOOK, *_summaries_until(thread, at))
+    for index in range(at - 1, first - 1, -1):
+        request = thread.requests[index]
+        upto = _last_of_answer(request.view, thread.place(index + 1).view)
+        if not upto:
+            continue
+        newest_first.append(CallReport(upto, request.usage, request.finish, request.model))
+        if request.usage is not None and request.finish not in FAILED:
+            break
+    return tuple(reversed(newest_first))
 
 
 def _last_of_answer(sent: View, after: View) -> str:
@@ -173,11 +175,15 @@ def _last_of_answer(sent: View, after: View) -> str:
     length = len(sent)
     if len(after) < length:
         return ""
-    last = sent.tail(length - 1)[0].id if length else ""
-    if length and after.tail(length - 1)[0].id != last:
-        return ""
-    answer = (message.id for message in reversed(after.tail(length)) if message.role == "assistant")
-    return next(answer, last)
+    last_sent = ""
+    if length:
+        last_sent = sent.tail(length - 1)[0].id
+        if after.tail(length - 1)[0].id != last_sent:
+            return ""
+    for message in reversed(after.tail(length)):
+        if message.role == "assistant":
+            return message.id
+    return last_sent
 
 
 def buffer_at(policy: Policy[Any, Any], thread: Thread, at: int) -> Buffer:
@@ -235,9 +241,8 @@ def _requests_to_learn(policy: Policy[Any, Any], thread: Thread, at: int) -> lis
     first = max(0, at - MAX_SAMPLES)
     if policy.estimates_after_compaction:
         first = max(first, *_summaries_until(thread, at), 0)
-    reported = [request for request in thread.requests[first:at] if request.usage is not None][
-        -policy.samples :
-    ]
+    reported = [request for request in thread.requests[first:at] if request.usage is not None]
+    reported = reported[-policy.samples :]
     if reported and policy.keeps_first:
         oldest = next(request for request in thread.requests if request.usage is not None)
         return [oldest, *reported]
@@ -259,15 +264,12 @@ def believed_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int
 
     O(1) for a harness that calibrates an estimator, O(messages) for any other.
     """
-    recorded = recorded_state(policy, thread, at)
-    if (
-        policy.prompt_estimator is not None
-        and recorded is not None
-        and recorded.believed is not None
-    ):
-        return recorded.believed
-    if policy.prompt_estimator is not None and recorded is None:
-        return known_counts(thread, policy.prompt_estimator).at(at).calibrated
+    if policy.prompt_estimator is not None:
+        recorded = recorded_state(policy, thread, at)
+        if recorded is None:
+            return known_counts(thread, policy.prompt_estimator).at(at).calibrated
+        if recorded.believed is not None:
+            return recorded.believed
     buffer = buffer_at(policy, thread, at)
     running = running_at(policy, settings, thread, at)
     context = PolicyContext(buffer, settings, running, moment_at(thread, at))

@@ -143,7 +143,8 @@ def read_settings(
     Raises:
         InspectorError: A name is unknown, or a value is impossible.
     """
-    return apply_pairs(*take_window(start, values, window, follows=follows))
+    with_window, others = take_window(start, values, window, follows=follows)
+    return apply_pairs(with_window, others)
 
 
 def take_window(
@@ -151,10 +152,15 @@ def take_window(
 ) -> tuple[S, SettingPairs]:
     """Return (`start` with the applicable window, the values of other settings). Arguments as in `read_settings`."""
     by_spelling = _type_of(start).by_spelling
-    values = tuple(values)
     name = by_spelling["window"]
-    windows = [text for key, text in values if by_spelling.get(plain_name(key)) == name]
-    others = tuple(pair for pair in values if by_spelling.get(plain_name(pair[0])) != name)
+    windows = list[str]()
+    other_values = list[tuple[str, str]]()
+    for key, text in values:
+        if by_spelling.get(plain_name(key)) == name:
+            windows.append(text)
+        else:
+            other_values.append((key, text))
+    others = tuple(other_values)
     if not windows and not follows:
         return start, others
     chosen = windows[-1] if windows else MODEL
@@ -166,7 +172,8 @@ def take_window(
         settings = start
         window_from = "unknown"
     else:
-        settings, window_from = replace(start, **{name: window}), "model"  # type: ignore[type-var]
+        settings = replace(start, **{name: window})  # type: ignore[type-var]
+        window_from = "model"
     return replace(settings, window_from=window_from), others  # type: ignore[type-var]
 
 
@@ -204,11 +211,9 @@ def check_limits(settings: S) -> S:
         high = option.metadata.get("high")
         if not isinstance(value, int | float):
             continue
-        if (
-            (low is not None and value < low)
-            or (high is not None and value > high)
-            or value != value
-        ):
+        is_too_low = low is not None and value < low
+        is_too_high = high is not None and value > high
+        if is_too_low or is_too_high or value != value:  # NaN differs from itself
             bounds = f"at least {low:,}" if high is None else f"between {low or 0:,} and {high:,}"
             raise InspectorError(f"{option.name} must be {bounds}, not {value:,}.")
     return settings

@@ -7,6 +7,7 @@ mode.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Literal, TypeAlias
 
 from inspector.core.calls import used_last
@@ -177,11 +178,13 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
     if settings.safe and not answer.text.strip():
         return _failed(layer, another_failure, BLANK, "the summary is blank")
     # the summary has the role of the user, so that the system prompt and its cache stay unchanged
-    text = f"{MARKER}\n{answer.text}" + (f"\n\n{files}" if files else "")
+    text = f"{MARKER}\n{answer.text}"
+    if files:
+        text += f"\n\n{files}"
     summary = inserted("learn-claude-code", role="user", text=text, made_from=messages)
     recent, acknowledged = choose_kept(messages, settings)
     acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
-    after = (summary, *([acknowledgement] if acknowledged else ()), *recent)
+    after = (summary, acknowledgement, *recent) if acknowledged else (summary, *recent)
     event = Event(
         "compacted",
         {
@@ -206,9 +209,12 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
 
 def _request(context: LearnContext) -> Summarize:
     settings = context.settings
+    instructions = INSTRUCTIONS
     wishes = context.moment.instructions.strip()
+    if wishes:
+        instructions += f"\n\nThe user asks: {wishes}"
     return Summarize(
-        f"{INSTRUCTIONS}\n\nThe user asks: {wishes}" if wishes else INSTRUCTIONS,
+        instructions,
         write_readable(context.messages, settings),
         max_tokens=settings.summary_max_tokens,
         timeout_s=settings.summary_timeout,
@@ -231,9 +237,10 @@ def write_readable(messages: Sequence[Message], settings: LearnSettings) -> str:
 
     Each line, and the whole text, is cut to its limit.
     """
+    all_lines = chain.from_iterable(_lines(message, settings) for message in messages)
     lines: list[str] = []
     room = settings.summary_total_chars
-    for line in (line for message in messages for line in _lines(message, settings)):
+    for line in all_lines:
         if room <= 0:
             break
         lines.append(line)
@@ -265,18 +272,18 @@ def choose_kept(
     start = max(0, len(whole) - settings.recent_messages)
     if not settings.safe:
         return (*_pinned(whole, start, settings), *flatten_wires(whole[start:])), True
-    window = whole[start:]
-    if lost := _orphans(flatten_wires(window)):
+    recent = flatten_wires(whole[start:])
+    orphans = _orphans(recent)
+    if orphans:
         earlier = _whole_start(whole, start)
         if earlier is None:
-            window = wire_groups(
-                message for message in flatten_wires(window) if message.id not in lost
-            )
+            recent = tuple(message for message in recent if message.id not in orphans)
         else:
             start = earlier
-            window = whole[earlier:]
-    stays = (*_pinned(whole, start, settings), *flatten_wires(window))
-    return stays, not stays or stays[0].role != "assistant"
+            recent = flatten_wires(whole[earlier:])
+    kept = (*_pinned(whole, start, settings), *recent)
+    begins_with_answer = bool(kept) and kept[0].role == "assistant"
+    return kept, not begins_with_answer
 
 
 def _whole_start(whole: list[Wire], start: int) -> int | None:
@@ -308,11 +315,12 @@ def _pinned(whole: list[Wire], start: int, settings: LearnSettings) -> tuple[Mes
     """Return the newest user message if `pin_last_user` is set and the message would be removed."""
     if not settings.pin_last_user:
         return ()
-    prompts = (
+    prompts = [
         at for at, wire in enumerate(whole) if wire[0].from_user and not carries_result(wire)
-    )
-    newest = max(prompts, default=len(whole))
-    return whole[newest] if newest < start else ()
+    ]
+    if not prompts or prompts[-1] >= start:
+        return ()
+    return whole[prompts[-1]]
 
 
 def restore_files(messages: Sequence[Message], settings: LearnSettings) -> Conversation[str]:

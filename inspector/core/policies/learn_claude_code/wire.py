@@ -77,13 +77,16 @@ _ALONE = _Alone()
 
 def wire_tokens(wire: Wire) -> int:
     """Return the tokens of one wire message, from the length of its JSON text, rounded down once."""
+    first = wire[0]
     if len(wire) == 1:
-        return weight(_ALONE, wire[0]) // 4
-    filled = [message for message in wire if message.parts] or wire[:1]
+        return weight(_ALONE, first) // 4
+    filled = [message for message in wire if message.parts] or [first]
     if len(filled) == 1:
-        return (weight(_ALONE, filled[0]) - _envelope(filled[0]) + _envelope(wire[0])) // 4
+        content = weight(_ALONE, filled[0]) - _envelope(filled[0])
+        return (_envelope(first) + content) // 4
     blocks = sum(map(_blocks, filled))
-    return (_envelope(wire[0]) + _LIST + blocks + _SEPARATOR * (len(filled) - 1)) // 4
+    separators = _SEPARATOR * (len(filled) - 1)
+    return (_envelope(first) + _LIST + blocks + separators) // 4
 
 
 def count_wire_tokens(wires: Sequence[Wire]) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 from inspector.core.message import Message
@@ -46,7 +47,6 @@ from inspector.core.recording import from_json
 from inspector.core.words import per_cent
 
 Turn: TypeAlias = TurnContext[PiSettings, PiState]
-_STATE_IDS = ("border", "checked", "seen", "first_kept")
 SECOND_OVERFLOW = "Context overflow recovery failed: the buffer is too long even after compaction"
 SILENT = "the answer was given, but its prompt was larger than the window"
 
@@ -79,13 +79,16 @@ class PiPolicy(Policy[PiSettings, PiState]):
     def parsed(self, data: Mapping[str, Any]) -> PiState:
         breaker = data.get("breaker") or {}
         reports = tuple(from_json(CallReport, report) for report in data.get("reports", ()))
-        border, checked, seen, first_kept = (str(data.get(name, "")) for name in _STATE_IDS)
-        failures = int(breaker.get("failures", 0))
-        overflowed = bool(data.get("overflowed", False))
-        compactions = int(data.get("compactions", 0))
-        messages = int(data.get("messages", 0))
         return PiState(
-            reports, border, checked, failures, overflowed, compactions, messages, seen, first_kept
+            reports,
+            border=str(data.get("border", "")),
+            checked=str(data.get("checked", "")),
+            failures=int(breaker.get("failures", 0)),
+            overflowed=bool(data.get("overflowed", False)),
+            compactions=int(data.get("compactions", 0)),
+            messages=int(data.get("messages", 0)),
+            seen=str(data.get("seen", "")),
+            first_kept=str(data.get("first_kept", "")),
         )
 
     def dump(self, running: PiState) -> dict[str, Any]:
@@ -112,12 +115,10 @@ class PiPolicy(Policy[PiSettings, PiState]):
 
     def breaker(self, context: PiContext) -> BreakerState | None:
         """Return the breaker of safe mode; Pi itself has none."""
+        if not context.settings.safe:
+            return None
         running = context.running
-        return (
-            BreakerState(running.open, running.failures, MAX_FAILURES)
-            if context.settings.safe
-            else None
-        )
+        return BreakerState(running.open, running.failures, MAX_FAILURES)
 
     def watermarks(self, settings: PiSettings) -> tuple[Watermark, ...]:
         """Return one watermark at window - reserve; none while the window is unknown."""
@@ -222,14 +223,11 @@ class PiPolicy(Policy[PiSettings, PiState]):
         live = context.with_running(replace(running, overflowed=True))
         if refused is not None:
             live = live.with_messages(buffer.messages[:-1])
-        outcome = yield from run_compaction(
-            Job("overflow", retry=True, extension=self.extension), live
-        )
-        return (
-            outcome
-            if refused is None
-            else replace(outcome, changed={**outcome.changed, refused.upto: "dropped"})
-        )
+        job = Job("overflow", retry=True, extension=self.extension)
+        outcome = yield from run_compaction(job, live)
+        if refused is None:
+            return outcome
+        return replace(outcome, changed={**outcome.changed, refused.upto: "dropped"})
 
     # a turn of the agent
 
@@ -295,23 +293,22 @@ def count_checked_messages(messages: Sequence[Message], settings: PiSettings) ->
     """Return the number of messages that Pi's check of the newest answer covers; None if the check is still to come."""
     if settings.check_point == "before_llm":
         return len(messages)
-    count = len(messages)
-    answer = next((n for n in range(count - 1, -1, -1) if messages[n].role == "assistant"), None)
-    if answer is None:
+    answer_end = len(messages)
+    while answer_end and messages[answer_end - 1].role != "assistant":
+        answer_end -= 1
+    if not answer_end:
         return None
-    after = next((n for n in range(answer + 1, count) if messages[n].role != "tool"), count)
+    answer = messages[answer_end - 1]
     match settings.check_point:
         case "after_llm":
-            return answer + 1
+            return answer_end
         case "agent_end":
-            return None if messages[answer].calls else answer + 1
-    answered = {
-        message.result.call_id
-        for message in messages[answer + 1 : after]
-        if message.result is not None
-    }
-    is_answered = all(call.id in answered for call in messages[answer].calls)
-    return after if is_answered else None
+            return None if answer.calls else answer_end
+    results = list(takewhile(lambda message: message.role == "tool", messages[answer_end:]))
+    answered = {message.result.call_id for message in results if message.result is not None}
+    if not all(call.id in answered for call in answer.calls):
+        return None
+    return answer_end + len(results)
 
 
 def _place_before(context: PiContext) -> int | None:

@@ -171,9 +171,8 @@ def give_verdict(context: PiContext) -> Verdict:
     settings, overflow = context.settings, context.moment.overflow
     judgement = judge_trigger(context)
     tokens, limit = judgement.fill.tokens, judgement.limit
-    why = compare_to_limit(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}")
     notes = [
-        why,
+        compare_to_limit(tokens, limit, f"{settings.context_window:,} − {judgement.reserve:,}"),
         _describe_source(judgement.fill),
         f"the window is {WHOSE[settings.window_from]}",
         judgement.guard,
@@ -186,9 +185,8 @@ def give_verdict(context: PiContext) -> Verdict:
         notes.append("nothing can be summarised")
     notes.append(f"by the rules of pi {settings.rules.version}")
     is_due = judgement.due or bool(overflow)
-    return Verdict(
-        TIER, is_due, why=" · ".join(filter(None, [overflow, *notes])), tokens=tokens, limit=limit
-    )
+    why = " · ".join(filter(None, [overflow, *notes]))
+    return Verdict(TIER, is_due, why=why, tokens=tokens, limit=limit)
 
 
 def _describe_source(fill: Fill) -> str:
@@ -326,9 +324,9 @@ def _append_summary(
     pinned = _find_pinned(removed, prepared) if context.settings.pin_last_user else ()
     inserted = make_summary_message(supplied.summary, removed)
     after = (*lead, inserted, *pinned, *prepared.kept)
-    stays = {message.id for message in (*pinned, *prepared.lost)}
+    not_summarised = {message.id for message in (*pinned, *prepared.lost)}
     changed: dict[str, FateName] = {
-        message.id: "summarised" for message in removed if message.id not in stays
+        message.id: "summarised" for message in removed if message.id not in not_summarised
     }
     result: dict[str, Json] = {
         "summary": supplied.summary,
@@ -347,15 +345,13 @@ def _append_summary(
         Event("auto_compaction_end", {"result": result, "aborted": False, "willRetry": job.retry}),
     )
     buffer = context.buffer.with_messages((*after, *job.rest))
-    seen = buffer.messages[-1].id
-    count = running.compactions + 1
     running = replace(
         running,
         border=after[-1].id,
         first_kept=prepared.first_kept,
-        seen=seen,
+        seen=buffer.messages[-1].id,
         failures=0,
-        compactions=count,
+        compactions=running.compactions + 1,
     )
     return Outcome(TIER, buffer, running, events=(*events, *after_events), changed=changed)
 

@@ -6,6 +6,7 @@ The count is the reported usage of the newest answer, or an estimate if no usage
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from inspector.core.buffer import Buffer, Prompt
 from inspector.core.jsontext import dumps
@@ -15,6 +16,7 @@ from inspector.core.policies.pi.settings import PiContext, PiSettings
 from inspector.core.policies.place import FAILED
 from inspector.core.policies.replacements import inserted
 from inspector.core.policies.verdict import CallReport
+from inspector.core.rounding import divide_up
 from inspector.core.session import NOTHING_FILED, Filed, Record
 from inspector.core.tokens.counted import Tiktoken
 from inspector.core.tokens.estimator import Kind
@@ -74,7 +76,7 @@ def _content_texts(message: Message) -> Iterator[str]:
 
 def estimate_text(text: str) -> int:
     """Return the tokens of a text: its UTF-16 units divided by 4, rounded up."""
-    return -(-u16(text) // 4)
+    return divide_up(u16(text), 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def _records_from(records: Sequence[Record], first_kept: str) -> list[Record]:
 def estimate_record(record: Record, message: Message | None, rules: PiRules = SEED) -> int:
     """Return estimateTokens of a record of the file. `message`: the record's message in the buffer; None if unsent."""
     if record.counted is not None:
-        return 0 if record.kind == "system" else -(-record.counted // 4)
+        return 0 if record.kind == "system" else divide_up(record.counted, 4)
     content = record.message or message
     if content is None or is_made_up(content):
         return 0
@@ -212,15 +214,20 @@ def calculate_tokens(usage: Usage, total: int = 0) -> int:
     return total or usage.prompt + usage.output
 
 
+class LastUsage(NamedTuple):
+    """The reported usage of an answer, and the number of messages up to and including the answer."""
+
+    upto: int
+    usage: Usage
+
+
 def find_last_usage(
     messages: Sequence[Message],
     reports: Sequence[CallReport],
     rules: PiRules | None,
     border: str = "",
-) -> tuple[int, Usage] | None:
-    """Return (number of messages up to the answer, its usage) for the newest answer with usage; None without one.
-
-    O(messages after the answer).
+) -> LastUsage | None:
+    """Return the newest answer with usage; None if there is none. O(messages after the answer).
 
     Args:
         rules: The rules that decide which reports have a size; None if all of them do, as in Pi's design.
@@ -236,8 +243,9 @@ def find_last_usage(
     for at in range(len(messages) - 1, -1, -1):
         if messages[at].id == border:
             return None
-        if usage := usages.get(messages[at].id):
-            return at + 1, usage
+        usage = usages.get(messages[at].id)
+        if usage is not None:
+            return LastUsage(at + 1, usage)
     return None
 
 
@@ -276,12 +284,12 @@ def measure_context(context: PiContext, border: str = "") -> Fill:
     )
     if last is None:
         return Fill(estimate_buffer(buffer, settings, filed))
-    upto, usage = last
-    since = len(buffer.messages) - upto
+    new_messages = buffer.messages[last.upto :]
+    since = len(new_messages)
     if not rules.counts_as_code:
-        return Fill(usage.prompt, usage.prompt, since)
-    reported = calculate_tokens(usage)
-    return Fill(reported + estimate_messages(buffer.messages[upto:], filed, rules), reported, since)
+        return Fill(last.usage.prompt, last.usage.prompt, since)
+    reported = calculate_tokens(last.usage)
+    return Fill(reported + estimate_messages(new_messages, filed, rules), reported, since)
 
 
 def tokens_before(context: PiContext) -> int:
@@ -295,8 +303,8 @@ def tokens_before(context: PiContext) -> int:
     last = find_last_usage(messages, read_reports(context), rules)
     if last is None:
         return estimate_messages(messages, filed, rules)
-    upto, usage = last
-    return calculate_tokens(usage) + estimate_messages(messages[upto:], filed, rules)
+    reported = calculate_tokens(last.usage)
+    return reported + estimate_messages(messages[last.upto :], filed, rules)
 
 
 def is_over_limit(tokens: int, window: int, reserve: int, enabled: bool = True) -> bool:

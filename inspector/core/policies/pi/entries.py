@@ -20,6 +20,7 @@ from inspector.core.message import Message, ToolResult
 from inspector.core.policies.pi.context_size import estimate_message, is_made_up, read_summary
 from inspector.core.policies.pi.rules import SEED, PiRules
 from inspector.core.policies.pi.settings import PiContext
+from inspector.core.rounding import divide_up
 from inspector.core.session import NOTHING_FILED, Filed, Record
 
 EntryKind: TypeAlias = Literal[
@@ -96,7 +97,7 @@ class Entry:
     def tokens(self, rules: PiRules = SEED) -> int:
         """Return estimateTokens of the entry."""
         if self.counted is not None:
-            return -(-self.counted // 4)
+            return divide_up(self.counted, 4)
         return estimate_message(self.summarised, rules) if self.summarised else 0
 
 
@@ -121,19 +122,35 @@ def entries_of(
         return [*_sent_entries(messages, filed), *trailing]
     summary = messages[0]
     rest = messages[1:]
-    older = next((n + 1 for n, message in enumerate(rest) if message.id == border), 0)
+    older_count = _count_through(rest, border)
     records = filed.records.get(summary.id, ())
-    first_kept = next((record.first_kept for record in records if record.first_kept), first_kept)
-    candidates = [*_sent_entries(rest[:older], filed), *map(_unsent_entry, records[:-1])]
-    start = next((n for n, entry in enumerate(candidates) if entry.id == first_kept), 0)
-    kept_entries = candidates[start:]
-    compaction = Entry(
-        "compaction", summary.id, summary, first_kept=kept_entries[0].id if kept_entries else ""
-    )
-    later = [*_sent_entries(rest[older:], filed), *trailing]
+    filed_first_kept = [record.first_kept for record in records if record.first_kept]
+    if filed_first_kept:
+        first_kept = filed_first_kept[0]
+    older = [*_sent_entries(rest[:older_count], filed), *map(_unsent_entry, records[:-1])]
+    kept_entries = _entries_from(older, first_kept)
+    kept_id = kept_entries[0].id if kept_entries else ""
+    compaction = Entry("compaction", summary.id, summary, first_kept=kept_id)
+    later = [*_sent_entries(rest[older_count:], filed), *trailing]
     if rules.cuts_by_visibility and later:
         return [compaction, *kept_entries, *later]
     return [*kept_entries, compaction, *later]
+
+
+def _count_through(messages: Sequence[Message], border: str) -> int:
+    """Return the number of messages up to and including the one with this id; 0 if there is none."""
+    for count, message in enumerate(messages, start=1):
+        if message.id == border:
+            return count
+    return 0
+
+
+def _entries_from(entries: Sequence[Entry], first: str) -> Sequence[Entry]:
+    """Return the entries from the one with this id on; all of them if there is none."""
+    for at, entry in enumerate(entries):
+        if entry.id == first:
+            return entries[at:]
+    return entries
 
 
 def _sent_entries(messages: Sequence[Message], filed: Filed) -> Iterator[Entry]:
@@ -166,9 +183,10 @@ def _unsent_entry(record: Record) -> Entry:
 
 def count_leading_system(messages: Sequence[Message]) -> int:
     """Return the number of leading system messages, which belong to the prompt and are never compacted."""
-    return next(
-        (n for n, message in enumerate(messages) if message.role != "system"), len(messages)
-    )
+    for count, message in enumerate(messages):
+        if message.role != "system":
+            return count
+    return len(messages)
 
 
 def find_border(context: PiContext) -> str:
@@ -177,11 +195,14 @@ def find_border(context: PiContext) -> str:
     The file records it or, after a step in this program, the running state. Empty if unknown.
     """
     messages = context.messages
-    lead = count_leading_system(messages)
-    kept_count = context.moment.filed.kept.get(messages[lead].id) if lead < len(messages) else None
+    summary_at = count_leading_system(messages)
+    if summary_at == len(messages):
+        return context.running.border
+    kept_count = context.moment.filed.kept.get(messages[summary_at].id)
     if kept_count is None:
         return context.running.border
-    return messages[min(lead + kept_count, len(messages) - 1)].id
+    last_kept = min(summary_at + kept_count, len(messages) - 1)
+    return messages[last_kept].id
 
 
 def entries_at(context: PiContext) -> list[Entry]:
@@ -217,15 +238,19 @@ def find_cut_point(
     openings = _find_openings(entries, start, end, owed, rules)
     if not openings:
         return CutPoint(start)
-    at = _find_reach(entries, start, end, keep, openings, rules)
-    while (
-        at > start and not entries[at - 1].is_shown(rules) and entries[at - 1].kind != "compaction"
-    ):
-        at -= 1  # metadata stays with the next entry
-    if entries[at].splits_no_turn(rules):
-        return CutPoint(at)
-    turn_start = next((n for n in range(at, start - 1, -1) if entries[n].starts_turn(rules)), -1)
-    return CutPoint(at, turn_start, turn_start != -1)
+    first_kept = _find_reach(entries, start, end, keep, openings, rules)
+    while first_kept > start and _is_metadata(entries[first_kept - 1], rules):
+        first_kept -= 1  # metadata stays with the next entry
+    if entries[first_kept].splits_no_turn(rules):
+        return CutPoint(first_kept)
+    for turn_start in range(first_kept, start - 1, -1):
+        if entries[turn_start].starts_turn(rules):
+            return CutPoint(first_kept, turn_start, split=True)
+    return CutPoint(first_kept)
+
+
+def _is_metadata(entry: Entry, rules: PiRules) -> bool:
+    return not entry.is_shown(rules) and entry.kind != "compaction"
 
 
 def _find_openings(
@@ -264,9 +289,16 @@ def _find_reach(
             continue
         total += tokens
         if total >= keep:
-            fallback = openings[-1 if rules.cuts_by_visibility else 0]
-            return next((n for n in openings if n >= at), fallback)
+            return _choose_opening(openings, at, rules)
     return openings[0]
+
+
+def _choose_opening(openings: Sequence[int], reach: int, rules: PiRules) -> int:
+    """Return the first opening at or after `reach`; if there is none, the last or the first, as the version does."""
+    for opening in openings:
+        if opening >= reach:
+            return opening
+    return openings[-1] if rules.cuts_by_visibility else openings[0]
 
 
 def _count_waiting(
@@ -457,13 +489,17 @@ def _holds_messages(entries: Sequence[Entry]) -> bool:
 
 def _find_start(entries: Sequence[Entry], legacy: bool) -> tuple[int, Entry | None]:
     """Return (position at which the range to compact begins, the latest compaction or None)."""
-    at = next((n for n in range(len(entries) - 1, -1, -1) if entries[n].kind == "compaction"), -1)
-    if at < 0:
+    compaction_places = [at for at, entry in enumerate(entries) if entry.kind == "compaction"]
+    if not compaction_places:
         return 0, None
-    first = entries[at].first_kept
-    if legacy or not first:
-        return at + 1, entries[at]
-    return next((n for n, entry in enumerate(entries) if entry.id == first), at + 1), entries[at]
+    after_compaction = compaction_places[-1] + 1
+    compaction = entries[compaction_places[-1]]
+    if legacy or not compaction.first_kept:
+        return after_compaction, compaction
+    for at, entry in enumerate(entries):
+        if entry.id == compaction.first_kept:
+            return at, compaction
+    return after_compaction, compaction
 
 
 def _summarised_messages(entries: Sequence[Entry]) -> tuple[Message, ...]:

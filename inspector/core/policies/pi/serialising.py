@@ -47,11 +47,10 @@ def _serialise_answer(message: Message, rules: PiRules) -> Iterator[str]:
 
 def _serialise_call(call: ToolCall) -> str:
     arguments = call.arguments
-    if isinstance(arguments, Mapping):
-        return (
-            f"{call.name}({', '.join(f'{key}={dumps(value)}' for key, value in arguments.items())})"
-        )
-    return f"{call.name}({dumps(arguments)})"
+    if not isinstance(arguments, Mapping):
+        return f"{call.name}({dumps(arguments)})"
+    pairs = [f"{key}={dumps(value)}" for key, value in arguments.items()]
+    return f"{call.name}({', '.join(pairs)})"
 
 
 def truncate_result(text: str, limit: int = TOOL_RESULT_MAX) -> str:

@@ -92,9 +92,11 @@ def apply_defaults(settings: PiSettings) -> PiSettings:
                 "reserve_tokens must be above 0 in safe mode: the answer needs room."
             )
         return settings
-    reserve = settings.reserve_tokens or RESERVE
-    keep = settings.keep_recent_tokens or KEEP
-    return replace(settings, reserve_tokens=reserve, keep_recent_tokens=keep)
+    return replace(
+        settings,
+        reserve_tokens=settings.reserve_tokens or RESERVE,
+        keep_recent_tokens=settings.keep_recent_tokens or KEEP,
+    )
 
 
 def optimal_config(window: int) -> tuple[int, int]:

@@ -79,7 +79,9 @@ class PulseState:
 
     def at(self, messages: Sequence[Message]) -> "PulseState":
         """Return the state for these messages. A new prompt starts a new run of the loop with 0 attempts."""
-        prompts = [m.id for m in messages if m.role == "user" and not m.summary]
+        prompts = [
+            message.id for message in messages if message.role == "user" and not message.summary
+        ]
         newest = prompts[-1] if prompts else ""
         return self if newest == self.prompt else PulseState(attempts=0, prompt=newest)
 
@@ -154,11 +156,12 @@ class Split:
 
 def split_old(messages: Sequence[Message], settings: PulseSettings) -> Split:
     """Split off the old turns. Leading system messages are old turns in Pulse Coder, but kept in safe mode."""
-    at = 0
-    while settings.safe and at < len(messages) and messages[at].role == "system":
-        at += 1
-    old, recent = split_by_turns(messages[at:], settings.keep_last_turns)
-    return Split(tuple(messages[:at]), tuple(old), tuple(recent))
+    lead_count = 0
+    if settings.safe:
+        while lead_count < len(messages) and messages[lead_count].role == "system":
+            lead_count += 1
+    old, recent = split_by_turns(messages[lead_count:], settings.keep_last_turns)
+    return Split(tuple(messages[:lead_count]), tuple(old), tuple(recent))
 
 
 def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> Done[PulseState]:
@@ -191,7 +194,8 @@ def compact_old_turns(context: PulseContext, trigger: Trigger = "pre-loop") -> D
     event = _describe_compaction(
         reason, trigger, before, measure_messages(after, settings), parts, why
     )
-    changed = _find_changes(messages, after, "dropped" if reason else "summarised")
+    fate: FateName = "dropped" if reason else "summarised"
+    changed = _find_changes(messages, after, fate)
     return Outcome(
         TIER,
         buffer=buffer.with_messages(after),
@@ -280,9 +284,9 @@ def is_trouble(finish: str, usage: Usage | None, settings: PulseSettings) -> boo
 def is_forced(context: PulseContext) -> bool:
     """Did the previous request end because of length? Safe mode treats an overflow in the same way."""
     moment, settings = context.moment, context.settings
-    return is_trouble(moment.finish, moment.usage, settings) or (
-        settings.safe and bool(moment.overflow)
-    )
+    if settings.safe and moment.overflow:
+        return True
+    return is_trouble(moment.finish, moment.usage, settings)
 
 
 def attempt_compaction(context: PulseContext, trigger: Trigger) -> AllDone[PulseState]:

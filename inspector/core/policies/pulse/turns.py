@@ -12,13 +12,20 @@ _GONE = ("reasoning", "thinking", "tool", "_call", "approval")
 
 def turn_starts(messages: Sequence[Message]) -> list[int]:
     """Return the indices of the messages that begin a turn. O(messages)."""
-    answered_at = {m.result.call_id: at for at, m in enumerate(messages) if m.result is not None}
-    with_results = {m.together for m in messages if m.together and m.result is not None}
-    starts = []
-    owed_until = -1
+    answered_at: dict[str, int] = {}
+    groups_with_results = set[str]()
     for at, message in enumerate(messages):
-        owed_until = max([owed_until, *(answered_at.get(call.id, -1) for call in message.calls)])
-        if message.role == "user" and at > owed_until and message.together not in with_results:
+        if message.result is not None:
+            answered_at[message.result.call_id] = at
+            if message.together:
+                groups_with_results.add(message.together)
+    starts = []
+    last_result = -1  # of the calls so far
+    for at, message in enumerate(messages):
+        for call in message.calls:
+            last_result = max(last_result, answered_at.get(call.id, -1))
+        is_beside_result = message.together in groups_with_results
+        if message.role == "user" and at > last_result and not is_beside_result:
             starts.append(at)
     return starts
 

@@ -201,13 +201,13 @@ class RokuPolicy(Policy[RokuSettings, RokuState]):
         With `l0_gate=cache_ttl`, L0 runs only if the cache is cold.
         """
         settings, moment = turn.now.settings, turn.now.moment
-        cold = (
+        is_cold = (
             not moment.overflow
             and moment.idle_s is not None
             and moment.idle_s > settings.cache_ttl_s
         )
         for tiers, run in _stages(turn.now):
-            if tiers != ("L0",) or settings.l0_gate == "always" or cold:
+            if tiers != ("L0",) or settings.l0_gate == "always" or is_cold:
                 self.announce(turn, tiers)
                 turn.apply(*(yield from run(turn.now)))
         detector = turn.running.detector.record_prompt_state(turn.buffer.prompt, moment.model)
@@ -281,15 +281,15 @@ def _judge_mid_tier(context: RokuContext, total: int) -> Verdicts:
         why += " · nothing can be removed"
         is_due = False
     has_memory = compaction.has_memory(context)
-    l1 = why
-    l2 = why
+    l1_why = why
+    l2_why = why
     if has_memory:
-        l1 += " · session memory exists: L2 runs"
+        l1_why += " · session memory exists: L2 runs"
     else:
-        l2 += " · no session memory: L1 runs"
+        l2_why += " · no session memory: L1 runs"
     return (
-        Verdict("L1", due=is_due and not has_memory, why=l1, tokens=total, limit=line.tokens),
-        Verdict("L2", due=is_due and has_memory, why=l2, tokens=total, limit=line.tokens),
+        Verdict("L1", due=is_due and not has_memory, why=l1_why, tokens=total, limit=line.tokens),
+        Verdict("L2", due=is_due and has_memory, why=l2_why, tokens=total, limit=line.tokens),
     )
 
 
@@ -300,14 +300,13 @@ def _judge_high_tier(context: RokuContext, total: int) -> Verdicts:
     if find_l3_split(context.messages, context.settings) <= 1:
         why += " · nothing can be removed"
     path = compaction.choose_path(context)
-    remote, local = _explain_path(path, context)
+    is_remote = path == "L3a"
+    remote_note, local_note = _explain_path(path, context)
+    l3a_why = why + remote_note
+    l3b_why = why + local_note
     return (
-        Verdict(
-            "L3a", due=is_due and path == "L3a", why=why + remote, tokens=total, limit=line.tokens
-        ),
-        Verdict(
-            "L3b", due=is_due and path != "L3a", why=why + local, tokens=total, limit=line.tokens
-        ),
+        Verdict("L3a", due=is_due and is_remote, why=l3a_why, tokens=total, limit=line.tokens),
+        Verdict("L3b", due=is_due and not is_remote, why=l3b_why, tokens=total, limit=line.tokens),
     )
 
 
@@ -327,9 +326,10 @@ def _stages(context: RokuContext) -> list[Stage]:
     """Return the stages that run before a request, in order."""
     if context.moment.overflow:
         return [(("L4",), _l4), (("L0",), _l0)]
-    preflight = context.settings.placement == "preflight"
-    high: list[Stage] = [(("L3a", "L3b"), compaction.run_high_tier)] if preflight else []
-    return [(("L0",), _l0), (("L1", "L2"), compaction.run_mid_tier), *high]
+    stages: list[Stage] = [(("L0",), _l0), (("L1", "L2"), compaction.run_mid_tier)]
+    if context.settings.placement == "preflight":
+        stages.append((("L3a", "L3b"), compaction.run_high_tier))
+    return stages
 
 
 def _l0(context: RokuContext) -> AllDone[RokuState]:
@@ -348,15 +348,17 @@ def _learn(turn: Turn, answer: Answer) -> Conversation[None]:
     usage, step = answer.usage, turn.now.moment.step
     raw = raw_tokens(turn.buffer)  # of the sent buffer: the user may have edited it
     before = turn.running.calibration.apply(raw)
-    calibration = turn.running.calibration.update(raw, usage.prompt if usage else 0)
+    reported = usage.prompt if usage else 0
+    cache_read = usage.cache_read if usage else 0
+    calibration = turn.running.calibration.update(raw, reported)
     turn.log(
         "EstimatorCalibrated",
         step=step,
         estimated_prompt_tokens=before,
-        prompt_tokens=usage.prompt if usage else 0,
+        prompt_tokens=reported,
         scale=calibration.scale,
     )
-    detector, cache_break = turn.running.detector.check_response(usage.cache_read if usage else 0)
+    detector, cache_break = turn.running.detector.check_response(cache_read)
     breaker = turn.running.breaker.good_turn(turn.now.settings.breaker_recovery_after)
     turn.running = replace(
         turn.running, calibration=calibration, detector=detector, breaker=breaker

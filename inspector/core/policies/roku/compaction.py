@@ -85,18 +85,17 @@ def clear_old_results(context: RokuContext) -> Outcome[RokuState]:
     indices = find_old_results(context.messages, context.settings)
     freed = running.calibration.apply(count_freed_tokens(context.messages, indices))
     messages = list(context.messages)
+    changed: dict[str, FateName] = {}
     for at in indices:
         messages[at] = clear_result(messages[at])
-    changed = {context.messages[at].id: "cleared" for at in indices}
-    events = (
-        (Event("MicrocompactRan", {"step": context.moment.step, "freed_tokens": freed}),)
-        if freed
-        else ()
-    )
+        changed[messages[at].id] = "cleared"
+    events = list[Event]()
     if freed:
         running = replace(running, detector=running.detector.notify_compaction())
+        fields = {"step": context.moment.step, "freed_tokens": freed}
+        events.append(Event("MicrocompactRan", fields))
     after = context.buffer.with_messages(messages) if indices else context.buffer
-    return Outcome("L0", buffer=after, running=running, events=events, changed=changed)  # type: ignore[arg-type]
+    return Outcome("L0", buffer=after, running=running, events=tuple(events), changed=changed)
 
 
 def collapse_older_half(context: RokuContext) -> Outcome[RokuState]:
@@ -120,12 +119,10 @@ def use_session_memory(context: RokuContext) -> Done[RokuState]:
         return context.unchanged("L2")
     summary = moment.summary
     if not summary.strip() and settings.session_memory == "generate":
-        text = write_digest(removed)
-        wait = settings.compact_llm_timeout
         need = Summarize(
             MEMORY_INSTRUCTIONS,
-            text,
-            timeout_s=wait,
+            write_digest(removed),
+            timeout_s=settings.compact_llm_timeout,
             source=tuple(removed),
             purpose="session memory",
         )
@@ -215,8 +212,9 @@ def compact_segment(tier: str, path: Path, context: RokuContext) -> Done[RokuSta
         )
     attempt = yield from _summarise_segment(path, removed, settings)
     after = _insert_summary(path, attempt, buffer, split, removed, settings)
+    is_smaller = raw_tokens(after) < raw_tokens(buffer)
     # No gain: keep the buffer.
-    if settings.safe and not attempt.error and raw_tokens(after) >= raw_tokens(buffer):
+    if settings.safe and not attempt.error and not is_smaller:
         after = buffer
         removed = ()
         attempt = replace(attempt, text="", messages=())
@@ -300,27 +298,20 @@ def _insert_summary(
     if not removed:
         return buffer
     if attempt.messages:
-        stem = inserted(
-            "l3a", role="user", text="", made_from=removed
-        ).id  # new ids that no kept message has
+        # the messages get ids that no kept message has
+        stem = inserted("l3a", role="user", text="", made_from=removed).id
         new = tuple(
-            replace(message, id=f"{stem}-{n}", summary=True)
-            for n, message in enumerate(attempt.messages)
+            replace(message, id=f"{stem}-{number}", summary=True)
+            for number, message in enumerate(attempt.messages)
         )
     else:
         text = attempt.text or write_digest(removed, settings.safe)
-        prefix = "" if path == "mechanical" else PREFIX
-        new = (
-            inserted(
-                "l3" if path == "mechanical" else path.lower(),
-                role="user",
-                text=prefix + text,
-                made_from=removed,
-            ),
-        )
-    return buffer.with_messages(
-        replace_segment(buffer.messages, split, inserted=new, settings=settings)
-    )
+        if path == "mechanical":
+            new = (inserted("l3", role="user", text=text, made_from=removed),)
+        else:
+            new = (inserted(path.lower(), role="user", text=PREFIX + text, made_from=removed),)
+    messages = replace_segment(buffer.messages, split, inserted=new, settings=settings)
+    return buffer.with_messages(messages)
 
 
 def _describe_attempt(attempt: Attempt, succeeded: bool, step: int) -> Event:
@@ -343,13 +334,17 @@ def _compact_records(succeeded: bool, context: RokuContext) -> Conversation[Roku
     if not removed:
         return running
     text = ""
-    if succeeded and (not moment.remote or settings.history_after_remote == "llm"):
-        instructions = HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars)
-        wait = settings.compact_llm_timeout
-        text = yield from _text(
-            Summarize(instructions, write_records(removed), timeout_s=wait, purpose="history")
+    may_ask = not moment.remote or settings.history_after_remote == "llm"
+    if succeeded and may_ask:
+        need = Summarize(
+            HISTORY_INSTRUCTIONS.format(limit=settings.working_summary_max_chars),
+            write_records(removed),
+            timeout_s=settings.compact_llm_timeout,
+            purpose="history",
         )
-    text = text or write_mechanical_summary(removed)
+        text = yield from _text(need)
+    if not text:
+        text = write_mechanical_summary(removed)
     return replace(
         running,
         history=(make_boundary(moment.step, removed, text), *newest),
@@ -411,12 +406,11 @@ def summarise_locally(removed: Sequence[Message], settings: RokuSettings) -> Con
     while work:
         text = write_digest(work, settings.safe)
         try:
-            wait = settings.compact_llm_timeout
             answer: Answer = yield Summarize(
                 INSTRUCTIONS,
                 text,
                 max_tokens=SUMMARY_TOKENS,
-                timeout_s=wait,
+                timeout_s=settings.compact_llm_timeout,
                 source=tuple(work),
                 headings=HEADERS,
             )
