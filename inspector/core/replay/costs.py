@@ -216,11 +216,12 @@ def _find_facts(thread: Thread, former: _KnownFacts | None) -> _KnownFacts:
     same = count_same_requests(former.requests, requests) if former is not None else 0
     if former is None or former.first_write is None or former.first_write >= same:
         writes = (
-            n
-            for n, request in enumerate(requests)
+            index
+            for index, request in enumerate(requests)
             if request.usage is not None and request.usage.cache_write
         )
-        return _KnownFacts(requests, _all_facts(thread), next(writes, None))
+        first_write = next(writes, None)
+        return _KnownFacts(requests, _all_facts(thread), first_write)
     facts = list(former.facts[:same])
     ttl_s = former.facts[same - 1].ttl_s
     misses = _find_misses(requests[same - 1 :])
@@ -390,7 +391,8 @@ class Meter:
         last, before = self._last, self._tokens
         if last is None or (sent.prompt is not last.prompt and sent.prompt != last.prompt):
             return 0
-        if changed := _changed(last, sent):
+        changed = _changed(last, sent)
+        if changed:
             before -= self._sizes.tokens(self._sizes.weigh(changed))
         return max(0, min(before, tokens))
 

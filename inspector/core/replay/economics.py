@@ -150,23 +150,29 @@ def _economics(
     freed = max(0, step.freed)
     freed_together = sum(max(0, other.freed) for other in beside)
     share = Decimal(freed) / freed_together if freed_together else Decimal(1) / len(beside)
-    once = step.summary_usd + extra[at] * share
+    cost = step.summary_usd + extra[at] * share
     start = min(at + 1, len(prices))
     end = next((place for place in ends if place > at), len(prices))
-    later = max(0, end - start)
-    saved = freed * (gains[end] - gains[start]) if later else Decimal(0)
-    each = saved / later if later else freed * prices[min(at, len(prices) - 1)].rates.cache_read
-    after = None
-    if once <= 0:
-        after = 0
-    elif saved >= once:
-        after = bisect_left(gains, gains[start] + once / freed, start, end) - start
+    later_count = max(0, end - start)
+    if later_count:
+        saved = freed * (gains[end] - gains[start])
+        saved_each = saved / later_count
+    else:
+        saved = Decimal(0)
+        nearest_price = prices[min(at, len(prices) - 1)]
+        saved_each = freed * nearest_price.rates.cache_read
+    paid_after = None
+    if cost <= 0:
+        paid_after = 0
+    elif saved >= cost:
+        gain_at_break_even = gains[start] + cost / freed
+        paid_after = bisect_left(gains, gain_at_break_even, start, end) - start
     return Economics(
-        max(Decimal(0), once),
-        saved_per_request_usd=each,
-        saved_usd=saved + max(Decimal(0), -once),
-        paid_after_requests=after,
-        requests=later,
+        max(Decimal(0), cost),
+        saved_per_request_usd=saved_each,
+        saved_usd=saved + max(Decimal(0), -cost),
+        paid_after_requests=paid_after,
+        requests=later_count,
     )
 
 
@@ -182,7 +188,8 @@ def _extra_cost(
         return Decimal(0)
     price = prices[at]
     request = spent[at]
-    uncompacted = inside or request.prompt + max(0, sum(step.freed for step in steps))
+    freed = max(0, sum(step.freed for step in steps))
+    uncompacted = inside or request.prompt + freed
     in_cache = min(spent[at - 1].prompt, uncompacted) if at else 0
     uncached = uncompacted if price.lost else uncompacted - in_cache
     summary = price.rates.output * max(step.inside_output for step in steps)
@@ -213,7 +220,8 @@ def _prices(
             return None
         priced = priced or Bill()
         pause = seconds_between(time, request.time)
-        lost = facts.most is not None or not facts.caches or (pause is not None and pause > ttl_s)
+        is_expired = pause is not None and pause > ttl_s
+        lost = facts.most is not None or not facts.caches or is_expired
         write = priced.input if not facts.caches else priced.written(facts.ttl_s)
         prices.append(_RequestPrice(priced, write, lost))
         time = request.time or time
@@ -232,13 +240,10 @@ def thrash(compactions: Sequence[tuple[int, Economics]]) -> tuple[Thrash, ...]:
     places = dict[int, bool | None]()
     for at, known_economics in compactions:
         places[at] = places.get(at, False) or known_economics.paid
-    runs = list[Thrash]()
-    run = list[int]()
-    for at, paid in [*places.items(), (-1, None)]:
+    runs: list[list[int]] = [[]]
+    for at, paid in places.items():
         if paid is False:
-            run.append(at)
-            continue
-        if len(run) >= THRASH:
-            runs.append(Thrash(run[0], run[-1], len(run)))
-        run = []
-    return tuple(runs)
+            runs[-1].append(at)
+        else:
+            runs.append([])
+    return tuple(Thrash(run[0], run[-1], len(run)) for run in runs if len(run) >= THRASH)

@@ -26,14 +26,14 @@ class RecordedFiles:
         """Remember the file contents that reading tools printed in these messages."""
         for message in messages:
             for call in message.calls:
-                if not writes(call) and (path := path_of(call)):
+                path = path_of(call)
+                if path and not writes(call):
                     self._calls[call.id] = path
             result = message.result
-            if (
-                result is not None
-                and (path := self._calls.pop(result.call_id, ""))
-                and not result.is_error
-            ):
+            if result is None:
+                continue
+            path = self._calls.pop(result.call_id, "")
+            if path and not result.is_error:
                 self._files[path] = result.content
 
     def __call__(self, need: Need) -> Answer:

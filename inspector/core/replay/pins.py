@@ -190,9 +190,12 @@ class PinIndex:
     def held(self, message: Message) -> tuple[int, ...]:
         """Return the numbers of the pins whose text a message contains. O(text) the first time."""
         entry = self._read.get(id(message))
-        if entry is None:
-            entry = self._read[id(message)] = message, tuple(self._search(message))
-        return entry[1]
+        if entry is not None:
+            _, numbers = entry
+            return numbers
+        numbers = tuple(self._search(message))
+        self._read[id(message)] = message, numbers
+        return numbers
 
     def _search(self, message: Message) -> Iterator[int]:
         """Yield the numbers of the pins whose text a message contains. O(text)."""
@@ -224,12 +227,14 @@ def _index_by_content(sayings: Sequence[Saying]) -> dict[str, set[int]]:
     """
     frequency = Counter(word for saying in sayings for word in saying.content)
     by_content = defaultdict[str, set[int]](set)
-    for n, saying in enumerate(sayings):
+    for number, saying in enumerate(sayings):
         rarest_first = sorted(saying.content, key=lambda word: (frequency[word], word))
         count = len(rarest_first)
+        # a paraphrase has at least `enough` of the words, so it lacks at most `count - enough` of them
         enough = next((words for words in range(1, count + 1) if words / count >= GONE), 0)
-        for word in rarest_first[: count + 1 - enough]:
-            by_content[word].add(n)
+        indexed_count = count - enough + 1
+        for word in rarest_first[:indexed_count]:
+            by_content[word].add(number)
     return dict(by_content)
 
 
@@ -372,13 +377,15 @@ class PinTracker:
             holder = next(iter(self._verbatim[n].values()))
             return PinSpan(request, last=request, state="verbatim", message=holder.id)
         if self._nearly[n]:
-            identity, (_, sentence) = max(self._nearly[n].items(), key=lambda item: item[1][0])
+            shares = {identity: share for identity, (share, _) in self._nearly[n].items()}
+            nearest = max(shares, key=lambda identity: shares[identity])
+            _, sentence = self._nearly[n][nearest]
             return PinSpan(
                 request,
                 last=request,
                 state="paraphrased",
                 evidence=sentence,
-                message=self._buffer[identity].id,
+                message=self._buffer[nearest].id,
             )
         return PinSpan(request, last=request, state="gone", evidence=self._cause[n])
 
@@ -390,7 +397,9 @@ class PinTracker:
             if last is not None:
                 spans = (*spans, replace(last, last=self._last))
             is_recorded = bool(pin.message) or any(span.state != "gone" for span in spans)
-            histories.append(PinHistory(pin, spans if is_recorded else ()))
+            if not is_recorded:
+                spans = ()
+            histories.append(PinHistory(pin, spans))
         return tuple(histories)
 
 

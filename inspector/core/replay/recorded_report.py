@@ -102,10 +102,10 @@ class _RecordedWalk:
         self._ledger = ledger
         self.compactions = defaultdict[int, list[tuple[int, Compaction]]](list)
         """(number, compaction) of the compactions before each request."""
-        for n, compaction in enumerate(ground.thread.compactions):
+        for number, compaction in enumerate(ground.thread.compactions):
             if compaction.before_request >= first_place(ground.thread):
                 at = min(compaction.before_request, len(ground.thread.requests))
-                self.compactions[at].append((n, compaction))
+                self.compactions[at].append((number, compaction))
 
     def enter(self, request: Request) -> None:
         """Report the messages that arrived before a request, and the change of its buffer."""
@@ -119,7 +119,8 @@ class _RecordedWalk:
         drop = self._drops.get(index)
         name: str = drop.kind if drop is not None else ""
         if compactions:
-            name = compactions[-1][1].name
+            _, newest = compactions[-1]
+            name = newest.name
         if name or arrival.swapped or arrival.gone:
             at = At(index, name, _is_readable(compactions)) if name else None
             self._ledger.change(request.view.messages(), at)
@@ -132,7 +133,8 @@ class _RecordedWalk:
         self._ledger.arrive(last.answer, max(0, end - 1))
         self._ledger.arrive(last.new, end)
         if compactions:
-            at = At(end, compactions[-1][1].name, _is_readable(compactions))
+            _, newest = compactions[-1]
+            at = At(end, newest.name, _is_readable(compactions))
             self._ledger.change(self._thread.end.messages(), at)
 
 
@@ -246,7 +248,9 @@ class _RecordedBook(ReportBook):
         output = self._expected.tokens
         if compaction.summary is not None and compaction.is_readable:
             output = self._sizes.sizer(index).row(compaction.summary)
-        return recorded_summary_call(last if sent is None else sent, cached, output)
+        if sent is None:
+            sent = last
+        return recorded_summary_call(sent, cached, output)
 
 
 def _is_readable(compactions: Iterable[tuple[int, Compaction]]) -> bool:

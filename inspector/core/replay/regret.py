@@ -49,9 +49,13 @@ def _is_used(text: str, fact: Fact) -> bool:
         is_part = continuation.match(after) or (before and _NAME_BEGAN.search(before))
         is_named = is_named or not is_part
         at = text.find(fact.text, at + length)
-    if not is_named and (other := other_name(fact)) is not None:
-        return other[1].search(text) is not None
-    return is_named
+    if is_named:
+        return True
+    other = other_name(fact)
+    if other is None:
+        return False
+    _, pattern = other
+    return pattern.search(text) is not None
 
 
 _NAME_CONTINUES = re.compile(r"\w|[./-]\w|/$", re.ASCII)
@@ -240,13 +244,14 @@ class LossLedger:
         """Return the losses and regrets so far."""
         facts = self._index.facts
         needed = {regret.fact for regret in self._regrets}
-        gone = distinct(dict.fromkeys((*(facts[n] for n in self._ever_lost), *needed)))
-        kept_count = len({facts[n] for n in self._touched - self._ever_lost} - needed)
+        ever_lost = [facts[number] for number in self._ever_lost]
+        gone = distinct(dict.fromkeys((*ever_lost, *needed)))
+        kept = {facts[number] for number in self._touched - self._ever_lost} - needed
         needed_later = sum(not needed.isdisjoint(names) for _, names in gone)
         carried = self._carried()
         paraphrased = sum(_is_carried(carried, names) for _, names in gone)
         lost = len(gone) - paraphrased
-        total = kept_count + len(gone)
+        total = len(kept) + len(gone)
         return Losses(
             total,
             paraphrased,

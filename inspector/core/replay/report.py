@@ -241,9 +241,10 @@ class ReportBook:
             return step._replace(
                 inside=compaction.tokens_before, inside_output=usage.summary_output
             )
-        before = self._thread.requests[at - 1].usage if at else None
-        paused = before is not None and before.compacted  # the previous request only compacted
-        return step._replace(summary_usd=self.rows[at - 1].spent.cost_usd) if paused else step
+        usage_before = self._thread.requests[at - 1].usage if at else None
+        if usage_before is not None and usage_before.compacted:  # that request only compacted
+            return step._replace(summary_usd=self.rows[at - 1].spent.cost_usd)
+        return step
 
     def pins(self) -> tuple[PinHistory, ...]:
         """Return the pins with their states at the requests so far."""

@@ -116,21 +116,24 @@ class _CountCourse:
 
     def _weigh_prompt(self, prompt: Prompt) -> tuple[int, int]:
         """Return (weight by the estimator's own rule, tokens that this rule leaves out)."""
-        last = self._prompt
-        if last is None or (prompt is not last[0] and prompt != last[0]):
+        own, left_out = 0, 0
+        is_known = False
+        if self._prompt is not None:
+            last, own, left_out = self._prompt
+            is_known = prompt is last or prompt == last
+        if not is_known:
             own = self._by.weigh_prompt(prompt)
-            last = prompt, own, sum(prompt_tokens(self._by, prompt)) - self._by.tokens(own)
-        self._prompt = prompt, last[1], last[2]
-        return last[1], last[2]
+            left_out = sum(prompt_tokens(self._by, prompt)) - self._by.tokens(own)
+        self._prompt = prompt, own, left_out
+        return own, left_out
 
     def _report(self, thread: Thread, request: Request, own: int, reported: int) -> None:
         anchor = self._anchor
         grown = None
-        fresh = (
-            summary_since(thread, request, anchor.index if anchor is not None else -1) is not None
-        )
+        last_reported = anchor.index if anchor is not None else -1
+        is_fresh = summary_since(thread, request, last_reported) is not None
         if anchor is not None and anchor.usage is not None and is_prefix(anchor.view, request.view):
             grown = (reported - anchor.usage.prompt, own - self._counted)
-        self._beliefs.report(own, reported, request.model or thread.model, grown, fresh=fresh)
+        self._beliefs.report(own, reported, request.model or thread.model, grown, fresh=is_fresh)
         self._anchor = request
         self._counted = own

@@ -43,9 +43,9 @@ class Calibration:
             mean = sum(real / estimated for estimated, real in samples) / len(samples)
         except OverflowError:  # the numbers are too large for a float
             return Calibration(samples, self.scale)
-        return Calibration(
-            samples, min(HIGHEST, max(LOWEST, mean)) if math.isfinite(mean) else self.scale
-        )
+        if not math.isfinite(mean):
+            return Calibration(samples, self.scale)
+        return Calibration(samples, min(HIGHEST, max(LOWEST, mean)))
 
     def apply(self, raw: int) -> int:
         """Return `raw` times the scale, rounded half away from zero."""
@@ -132,10 +132,11 @@ class Beliefs:
         if fresh and self._stretch:
             self._close_samples()
             self._stretch.clear()
-        if grown is not None and not grown[1]:
-            self._see_unrecorded(grown[0])
         if grown is not None:
-            self._ratios.add(*grown)
+            grown_reported, grown_raw = grown
+            if not grown_raw:
+                self._see_unrecorded(grown_reported)
+            self._ratios.add(grown_reported, grown_raw)
         self._stretch.append((raw, reported))
         self._samples.append((raw, reported, None))
         slope = min(HIGHEST, max(LOWEST, self._slope()))  # the range that a calibration can learn

@@ -35,13 +35,11 @@ def spellings(name: str) -> list[str]:
     """Return the name as written, then without the suffix in brackets, the provider's path and the cloud's prefix."""
     written = name.strip().lower()
     bare = _CLIENT_SUFFIX.sub("", written)
-    last = bare.rpartition("/")[2]
-    cloud = _CLOUD_VERSION.sub("", _CLOUD.sub("", last))
-    return [
-        spelling
-        for spelling in dict.fromkeys((written, bare, last, cloud, cloud.partition("@")[0]))
-        if spelling
-    ]
+    _, _, without_path = bare.rpartition("/")
+    without_cloud = _CLOUD_VERSION.sub("", _CLOUD.sub("", without_path))
+    without_date, _, _ = without_cloud.partition("@")
+    distinct = dict.fromkeys((written, bare, without_path, without_cloud, without_date))
+    return [spelling for spelling in distinct if spelling]
 
 
 @cache
@@ -61,10 +59,14 @@ def priced_model(name: str) -> "tuple[Provider, ModelInfo] | None":
 def catalogue_window(name: str, own: Mapping[str, int] | None = None) -> int | None:
     """Return the tokens of a model's window; None if unknown. `own`: the user's table, which is searched first."""
     for table in (own or {}, shipped_windows()):
-        if (window := own_window(name, table)) is not None:
+        window = own_window(name, table)
+        if window is not None:
             return window
     priced = priced_model(name) if name else None
-    return priced[1].context_window if priced else None
+    if priced is None:
+        return None
+    _, model = priced
+    return model.context_window
 
 
 def client_window(
@@ -108,11 +110,10 @@ def cache_life(name: str) -> tuple[int, str]:
 def offered_windows(name: str) -> tuple[int, ...]:
     """Return the window sizes that the model's provider offers, smallest first; the usual sizes if they are unknown."""
     priced = priced_model(name) if name else None
-    sizes = (
-        {model.context_window for model in priced[0].models if model.context_window}
-        if priced
-        else USUAL_WINDOWS
-    )
+    if priced is None:
+        return tuple(sorted(USUAL_WINDOWS))
+    provider, _ = priced
+    sizes = {model.context_window for model in provider.models if model.context_window}
     return tuple(sorted(sizes))
 
 

@@ -83,13 +83,11 @@ def compaction_sizes(thread: Thread, pressures: Pressures, compaction: Compactio
     at = compaction.before_request
     together = _compactions_at(thread, at)
     sizes = change_sizes(thread, pressures, at)
-    if not together or together[0] == compaction:
-        before = sizes.before
-    else:
-        before = BufferSize(_recorded(thread, compaction))
-    return ChangeSizes(
-        before, sizes.after if not together or together[-1] == compaction else UNKNOWN_SIZE
-    )
+    is_first = not together or together[0] == compaction
+    is_last = not together or together[-1] == compaction
+    before = sizes.before if is_first else BufferSize(_recorded(thread, compaction))
+    after = sizes.after if is_last else UNKNOWN_SIZE
+    return ChangeSizes(before, after)
 
 
 def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) -> str:

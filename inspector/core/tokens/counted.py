@@ -32,6 +32,7 @@ from inspector.core.message import (
     ToolCall,
     ToolResult,
 )
+from inspector.core.rounding import divide_up
 from inspector.core.tokens.estimator import Estimator, Kind
 from inspector.resources import resource
 
@@ -130,7 +131,7 @@ each family."""
 
 def opaque_tokens(characters: int) -> int:
     """Return the tokens of base64 that only the provider can read: 3/4 byte per character, 4 bytes per token."""
-    return -(-characters * 3 // 16)
+    return divide_up(characters * 3, 16)
 
 
 def holds_thought(signature: str) -> bool:
@@ -186,11 +187,9 @@ class Tiktoken(Estimator):
             case Thinking(text, signature, tokens):
                 if tokens is not None:
                     return tokens
-                return (
-                    opaque_tokens(len(signature))
-                    if not text or holds_thought(signature)
-                    else self.text(text)
-                )
+                if not text or holds_thought(signature):
+                    return opaque_tokens(len(signature))
+                return self.text(text)
             case ToolCall():
                 return CALL_FRAMING + self.text(part.name) + self._json(part.arguments)
             case ToolResult():
@@ -198,7 +197,7 @@ class Tiktoken(Estimator):
             case Image():
                 return image_tokens(part)
             case Opaque():
-                return -(-part.size // 4) if part.tokens is None else part.tokens
+                return divide_up(part.size, 4) if part.tokens is None else part.tokens
 
     def _json(self, value: Json) -> int:
         return self.text(value if isinstance(value, str) else dumps(value))
@@ -223,18 +222,19 @@ def image_tokens(image: Image) -> int:
     size = pixel_size(image)
     if size is None:
         return UNKNOWN
-    return max(1, min(LARGEST, -(-size[0] * size[1] // PIXELS_PER_TOKEN)))
+    width, height = size
+    tokens = divide_up(width * height, PIXELS_PER_TOKEN)
+    return max(1, min(LARGEST, tokens))
 
 
 def pixel_size(image: Image) -> tuple[int, int] | None:
     """Return (width, height) of a PNG, JPEG, GIF or WebP; None if the head of the data does not hold them."""
-    text = (
-        image.data[:_HEAD].rpartition(",")[2]
-        if image.data.startswith("data:")
-        else image.data[:_HEAD]
-    )
+    text = image.data[:_HEAD]
+    if text.startswith("data:"):  # a URL, with the data after the comma
+        _, _, text = text.rpartition(",")
+    whole_groups = len(text) // 4 * 4  # base64 has groups of four characters
     try:
-        data = base64.b64decode(text[: len(text) // 4 * 4])
+        data = base64.b64decode(text[:whole_groups])
     except (binascii.Error, ValueError):
         return None
     try:
@@ -258,8 +258,8 @@ def _webp(data: bytes) -> tuple[int, int] | None:
             (bits,) = struct.unpack("<I", data[21:25])
             return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
         case b"VP8X":
-            width = struct.unpack("<I", data[24:27] + b"\0")[0]
-            height = struct.unpack("<I", data[27:30] + b"\0")[0]
+            (width,) = struct.unpack("<I", data[24:27] + b"\0")  # three bytes each
+            (height,) = struct.unpack("<I", data[27:30] + b"\0")
             return width + 1, height + 1
         case _:
             return None

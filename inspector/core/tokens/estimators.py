@@ -10,6 +10,7 @@ from inspector.core.buffer import NOT_IN_FILE, Prompt, View
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps
 from inspector.core.message import Message
+from inspector.core.rounding import divide_up
 from inspector.core.tokens.counted import Tiktoken, TokenizerRefused
 from inspector.core.tokens.estimator import Estimator
 from inspector.core.tokens.harnesses import Chars4, LearnClaudeCode, Pi, Roku, utf8_length
@@ -139,24 +140,27 @@ def prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
     """
     key = estimator.name, id(prompt)
     entry = _PROMPTS.get(key)
-    if entry is None or entry[0] is not prompt:
-        entry = prompt, _prompt_tokens(estimator, prompt)
-        _PROMPTS[key] = entry
-        while len(_PROMPTS) > _PROMPTS_KEPT:
-            _PROMPTS.popitem(last=False)
-    return entry[1]
+    if entry is not None:
+        known_prompt, known_sizes = entry
+        if known_prompt is prompt:  # not another one with the same id
+            return known_sizes
+    sizes = _prompt_tokens(estimator, prompt)
+    _PROMPTS[key] = prompt, sizes
+    while len(_PROMPTS) > _PROMPTS_KEPT:
+        _PROMPTS.popitem(last=False)
+    return sizes
 
 
 def _prompt_tokens(estimator: Estimator, prompt: Prompt) -> tuple[int, int]:
-    sizes = [
-        estimator.tokens(estimator.weigh_prompt(half))
-        for half in (Prompt(prompt.system), Prompt(system=None, tools=prompt.tools))
-    ]
-    if prompt.system and not sizes[0]:
-        sizes[0] = estimator.text(prompt.system)
-    if prompt.tools and not sizes[1]:  # mostly prose: a rule for dense JSON would double them
-        sizes[1] = -(-utf8_length(dumps([tool.definition for tool in prompt.tools])) // _PROSE)
-    return sizes[0], sizes[1]
+    system_tokens = estimator.tokens(estimator.weigh_prompt(Prompt(prompt.system)))
+    if prompt.system and not system_tokens:
+        system_tokens = estimator.text(prompt.system)
+    only_tools = Prompt(system=None, tools=prompt.tools)
+    tool_tokens = estimator.tokens(estimator.weigh_prompt(only_tools))
+    if prompt.tools and not tool_tokens:  # mostly prose: a rule for dense JSON would double them
+        schemas = dumps([tool.definition for tool in prompt.tools])
+        tool_tokens = divide_up(utf8_length(schemas), _PROSE)
+    return system_tokens, tool_tokens
 
 
 def refusals(estimator: Estimator, messages: View | Iterable[Message]) -> int:

@@ -12,6 +12,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from inspector.core.heavy import load_module
+from inspector.core.rounding import divide_up
 from inspector.core.tokens.counted import TokenizerRefused, count_tokens, cut_text
 
 ENCODING = "o200k_base"
@@ -87,4 +88,4 @@ def _count_or_guess(text: str) -> int:
     try:
         return count_tokens(text, ENCODING)
     except TokenizerRefused:
-        return -(-len(text) // 4)
+        return divide_up(len(text), 4)

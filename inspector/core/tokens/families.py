@@ -65,11 +65,12 @@ def _pictures_by_tile(base: int, each: int) -> ImageRule:
     and costs `base` tokens plus `each` for every tile of 512 x 512."""
 
     def tokens(width: int, height: int) -> int:
-        shrunk = min(1.0, 2048 / max(width, height, 1))
-        shrunk *= min(1.0, 768 / max(1.0, min(width, height) * shrunk))
-        return base + each * max(1, _ceil(width * shrunk / 512)) * max(
-            1, _ceil(height * shrunk / 512)
-        )
+        scale = min(1.0, 2048 / max(width, height, 1))
+        shorter_edge = max(1.0, min(width, height) * scale)
+        scale *= min(1.0, 768 / shorter_edge)
+        columns = max(1, _ceil(width * scale / 512))
+        rows = max(1, _ceil(height * scale / 512))
+        return base + each * columns * rows
 
     return tokens
 
@@ -152,8 +153,7 @@ _OPEN_NAME = re.compile(r"deepseek|glm|kimi|moonshot")
 def family_of(model: str) -> Family:
     """Return the family of a model by its name."""
     name = model.lower()
-    version = _CLAUDE.search(name)
-    if "fable" in name or (version and (int(version[1]), int(version[2] or 0)) >= _NEW_TOKENIZER):
+    if "fable" in name or _read_version(_CLAUDE, name) >= _NEW_TOKENIZER:
         return _NEW_CLAUDE
     if "claude" in name:
         return _OLD_CLAUDE
@@ -164,9 +164,17 @@ def family_of(model: str) -> Family:
     return _OPEN if _OPEN_NAME.search(name) else _OTHER
 
 
+def _read_version(pattern: re.Pattern[str], name: str) -> tuple[int, int]:
+    """Return (major, minor) of the version in a name; (0, 0) if there is none."""
+    match = pattern.search(name)
+    if match is None:
+        return 0, 0
+    major, minor = match.groups()
+    return int(major), int(minor or 0)
+
+
 def _gpt(name: str) -> Family:
-    match = _GPT_VERSION.search(name)
-    version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)
+    version = _read_version(_GPT_VERSION, name)
     if version >= (5, 2) or "mini" in name or "nano" in name:
         return _GPT_PATCHES
     return _GPT_5 if version >= (5, 0) else _GPT

@@ -151,19 +151,20 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
     plain: list[float] = []
     after: list[float] = []
     inside = 0
-    last = -1
-    for n, pressure in enumerate(pressures):
+    last_reported = -1
+    for index, pressure in enumerate(pressures):
         predicted = pressure.predicted
         if pressure.reported is None:
             continue
         if predicted is not None:
             error = abs(predicted.tokens / pressure.reported - 1)
-            if any(at in compacted for at in range(last + 1, n + 1)):
+            was_compacted = any(at in compacted for at in range(last_reported + 1, index + 1))
+            if was_compacted:
                 after.append(error)
                 inside += predicted.low <= pressure.reported <= predicted.high
             else:
                 plain.append(error)
-        last = n
+        last_reported = index
     middle = quantile(plain, 0.5)
     high = quantile(plain, 0.9)
     later = quantile(after, 0.5)
@@ -200,10 +201,12 @@ def explained(groups: Iterable[Sequence[tuple[float, float]]]) -> float | None:
     for points in groups:
         mean = sum(y for _, y in points) / len(points)
         fitted = fit_line(points)
-        whole += sum((y - mean) ** 2 for _, y in points)
-        left += sum(
-            (y - (fitted.overhead + fitted.slope * x if fitted else mean)) ** 2 for x, y in points
-        )
+        around_mean = sum((y - mean) ** 2 for _, y in points)
+        whole += around_mean
+        if fitted is None:
+            left += around_mean
+        else:
+            left += sum((y - (fitted.overhead + fitted.slope * x)) ** 2 for x, y in points)
     return max(0.0, 1 - left / whole) if whole else None
 
 
@@ -213,6 +216,8 @@ def fit_line(points: Sequence[tuple[float, float]]) -> FitLine | None:
         return None
     xs, ys = zip(*points, strict=True)
     slope, overhead = linear_regression(xs, ys)
-    # Rounding errors may exceed 1.
-    share = min(1.0, correlation(xs, ys) ** 2) if len(set(ys)) > 1 else None
+    share = None
+    if len(set(ys)) > 1:
+        # Rounding errors may exceed 1.
+        share = min(1.0, correlation(xs, ys) ** 2)
     return FitLine(overhead, slope, share)

@@ -5,6 +5,8 @@ from collections import deque
 from copy import copy
 from itertools import accumulate
 
+from inspector.core.rounding import divide_up
+
 _HEAVIEST = 5_000
 """Largest weight of a ratio in counted tokens: a single image, counted as its base64, must not outweigh all text."""
 _EXPECTED = 1_500
@@ -33,11 +35,12 @@ class Ratios:
         if len(self._last) == self._size:
             place = bisect_left(ordered, self._last.popleft())
             del ordered[place], counts[place]
-        ratio = (grown / counted, min(counted, _HEAVIEST))
+        weight = min(counted, _HEAVIEST)
+        ratio = (grown / counted, weight)
         self._last.append(ratio)
         place = bisect_left(ordered, ratio)
         ordered.insert(place, ratio)
-        counts.insert(place, ratio[1])
+        counts.insert(place, weight)
         self._sums = list(accumulate(counts))
 
     def __len__(self) -> int:
@@ -54,14 +57,17 @@ class Ratios:
     def median(self, expected: float) -> float:
         """Return the median of the ratios and the expected ratio, because the first few ratios are not reliable."""
         sums = self._sums
-        half = -(-((sums[-1] if sums else 0) + _EXPECTED) // 2)
-        at = bisect_left(self._ordered, (expected, _EXPECTED))
-        place = bisect_left(sums, half, 0, at)
-        if place == at:
-            if (sums[at - 1] if at else 0) + _EXPECTED >= half:
+        whole = (sums[-1] if sums else 0) + _EXPECTED
+        half = divide_up(whole, 2)
+        expected_at = bisect_left(self._ordered, (expected, _EXPECTED))
+        place = bisect_left(sums, half, 0, expected_at)
+        if place == expected_at:  # the lower ratios have less than half of the weight
+            below = sums[expected_at - 1] if expected_at else 0
+            if below + _EXPECTED >= half:
                 return expected
-            place = bisect_left(sums, half - _EXPECTED, at)
-        return self._ordered[place][0]
+            place = bisect_left(sums, half - _EXPECTED, expected_at)
+        ratio, _ = self._ordered[place]
+        return ratio
 
     def quantile(self, share: float) -> float | None:
         """Return the ratio at the quantile `share`, weighted by counted tokens; None without ratios."""

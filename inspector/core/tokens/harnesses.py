@@ -22,6 +22,7 @@ from inspector.core.message import (
     ToolCall,
     ToolResult,
 )
+from inspector.core.rounding import divide_up
 from inspector.core.tokens.estimator import Estimator
 
 TextClass: TypeAlias = Literal["empty", "structured", "cjk", "text"]
@@ -63,7 +64,7 @@ def classify(text: str) -> TextClass:
 
 def estimate(text: str) -> int:
     """Return the tokens of a text: its UTF-8 bytes divided by the divisor of its class, rounded up."""
-    return -(-utf8_length(text) // _DIVISOR[classify(text)])
+    return divide_up(utf8_length(text), _DIVISOR[classify(text)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,10 @@ class Roku(Estimator):
     def weigh(self, message: Message) -> int:
         total = FRAMING + estimate(message.text)
         for part in message.parts:
-            # Arguments count as structured text; the id does not count.
+            # The id does not count.
             if isinstance(part, ToolCall):
-                total += estimate(part.name) + -(-utf8_length(dumps(part.arguments)) // 2)
+                arguments = utf8_length(dumps(part.arguments))
+                total += estimate(part.name) + divide_up(arguments, _DIVISOR["structured"])
             elif isinstance(part, ToolResult):
                 total += estimate(part.content)
         return total
@@ -153,7 +155,7 @@ class Chars4(Estimator):
                 return dumps([_pulse_part(part) for part in parts])
 
     def tokens(self, weight: int) -> int:
-        return -(-weight // 4)
+        return divide_up(weight, 4)
 
 
 @dataclass(slots=True)
@@ -192,10 +194,11 @@ class Pi(Estimator):
     """Roles of the messages whose images count. The newest Pi also counts images of the user."""
 
     def text(self, text: str) -> int:
-        return -(-u16(text) // 4)
+        return divide_up(u16(text), 4)
 
     def weigh(self, message: Message) -> int:
-        return -(-sum(self._units(part, message) for part in message.parts) // 4)
+        units = sum(self._units(part, message) for part in message.parts)
+        return divide_up(units, 4)
 
     def _units(self, part: Part, message: Message) -> int:
         match part:

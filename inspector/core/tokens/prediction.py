@@ -193,9 +193,11 @@ class _Learned:
     def copy(self) -> "_Learned":
         """Return an independent copy. O(1)."""
         learned = _Learned()
-        learned.recent = (self.recent[0].copy(), self.recent[1].copy())
+        plain_ratios, without_output_ratios = self.recent
+        learned.recent = (plain_ratios.copy(), without_output_ratios.copy())
         learned.lasting = self.lasting.copy()
-        learned.tried = (self.tried[0].copy(), self.tried[1].copy())
+        plain_errors, with_output_errors = self.tried
+        learned.tried = (plain_errors.copy(), with_output_errors.copy())
         return learned
 
 
@@ -423,13 +425,15 @@ class Learner:
         plain, with_output = self._guesses(anchor, added)
         if predicted is not None:
             fallen = predicted.tokens - reported if reported < anchor.reported - _FALL else 0
-        learned.tried[0].append(abs(plain - reported))
-        learned.tried[1].append(abs(with_output - reported))
+        plain_errors, with_output_errors = learned.tried
+        plain_errors.append(abs(plain - reported))
+        with_output_errors.append(abs(with_output - reported))
         grown = reported - anchor.reported
         counted = added.counted - anchor.counted
-        learned.recent[0].add(grown, counted)
+        plain_ratios, without_output_ratios = learned.recent
+        plain_ratios.add(grown, counted)
         if anchor.output and added.answer:
-            learned.recent[1].add(grown - anchor.output, counted - added.answer)
+            without_output_ratios.add(grown - anchor.output, counted - added.answer)
         learned.lasting.add(grown, counted)
         return fallen
 

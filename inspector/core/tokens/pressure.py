@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Literal, TypeAlias
 
 from inspector.core.arrivals import changed_places
@@ -186,11 +185,8 @@ class Pressures:
 
 def holds_all(request: Request) -> bool:
     """Does the transcript hold messages, system prompt and tools of a request?"""
-    return (
-        request.prompt.system is not None
-        and request.prompt.tools is not None
-        and bool(len(request.view))
-    )
+    has_prompt = request.prompt.system is not None and request.prompt.tools is not None
+    return has_prompt and len(request.view) > 0
 
 
 def thread_pressures(
@@ -272,17 +268,20 @@ def known_pressures(thread: Thread, by: Estimator | None = None) -> Pressures:
 
 def summary_since(thread: Thread, request: Request, after: int) -> Compaction | None:
     """Return the newest summary of the history recorded after request `after` and before `request`; else None."""
-    listed = thread.compactions
-    for n in range(
-        bisect_right(listed, request.index, key=lambda compaction: compaction.before_request) - 1,
-        -1,
-        -1,
-    ):
-        if listed[n].before_request <= after:
+    for compaction in _compactions_until(thread, request):
+        if compaction.before_request <= after:
             return None
-        if listed[n].kind == "summary":
-            return listed[n]
+        if compaction.kind == "summary":
+            return compaction
     return None
+
+
+def _compactions_until(thread: Thread, request: Request) -> Iterator[Compaction]:
+    """Yield the compactions recorded before `request`, newest first."""
+    listed = thread.compactions
+    count = bisect_right(listed, request.index, key=lambda compaction: compaction.before_request)
+    for number in range(count - 1, -1, -1):
+        yield listed[number]
 
 
 _CLIENT_SHARE = 1.25
@@ -291,13 +290,12 @@ _CLIENT_SHARE = 1.25
 
 def removed_unrecorded(thread: Thread, request: Request, after: int) -> int:
     """Return the tokens removed after request `after` and before `request` that are not in the file."""
-    listed = thread.compactions
-    last = bisect_right(listed, request.index, key=lambda compaction: compaction.before_request)
-    recent = takewhile(
-        lambda compaction: compaction.before_request > after,
-        (listed[n] for n in range(last - 1, -1, -1)),
-    )
-    return round(_CLIENT_SHARE * sum(compaction.unrecorded for compaction in recent))
+    recorded = 0
+    for compaction in _compactions_until(thread, request):
+        if compaction.before_request <= after:
+            break
+        recorded += compaction.unrecorded
+    return round(_CLIENT_SHARE * recorded)
 
 
 _FEW_TOOLS = 0.2
@@ -379,11 +377,10 @@ class _Course:
 
     def _added(self, thread: Thread, request: Request) -> Addition:
         """Return how the buffer of a request differs from the last reported one."""
-        counted = self._by.tokens(messages_weight(self._by, request.view)) + self._prompt(
-            request.prompt
-        )
-        tools = prompt_tokens(self._by, request.prompt)[1]
-        is_whole = holds_all(request) and tools <= _FEW_TOOLS * counted
+        message_tokens = self._by.tokens(messages_weight(self._by, request.view))
+        counted = message_tokens + self._prompt(request.prompt)
+        _, tool_tokens = prompt_tokens(self._by, request.prompt)
+        is_whole = holds_all(request) and tool_tokens <= _FEW_TOOLS * counted
         anchor = self._anchor
         if anchor is None or not is_prefix(anchor.view, request.view):
             return self._replaced(
@@ -392,17 +389,17 @@ class _Course:
                 Addition(counted, extends=False, is_whole=is_whole, model=request.model),
             )
         new_messages = request.view.tail(len(anchor.view))
-        answer = 0
+        answer_weight = 0
         for message in new_messages:
             if message.role != "assistant":
                 break
-            answer += weight(self._by, message)
+            answer_weight += weight(self._by, message)
         is_empty = not len(request.view) and not counted
         is_turn = any(message.from_user for message in new_messages)
         return Addition(
             counted,
             extends=True,
-            answer=self._by.tokens(answer) if answer else 0,
+            answer=self._by.tokens(answer_weight) if answer_weight else 0,
             is_turn=is_turn,
             is_empty=is_empty,
             is_whole=is_whole,

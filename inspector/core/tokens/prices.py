@@ -152,19 +152,13 @@ def _rates(same: SameObject, size: int) -> Bill | None:
     """
     if size % 1000:
         return None
-    fresh = Usage(input=size)
-    more = Usage(input=size, output=1000)
-    calls = (
-        fresh,
-        Usage(cache_read=size),
-        cache_written(size, FIVE_MINUTES_S),
-        cache_written(size, HOUR_S),
-        more,
-    )
-    prices = [price for call in calls if (price := _asked(same.held, call)) is not None]
-    if len(prices) < len(calls):
+    plain = _asked(same.held, Usage(input=size))
+    read = _asked(same.held, Usage(cache_read=size))
+    write = _asked(same.held, cache_written(size, FIVE_MINUTES_S))
+    write_1h = _asked(same.held, cache_written(size, HOUR_S))
+    answered = _asked(same.held, Usage(input=size, output=1000))
+    if plain is None or read is None or write is None or write_1h is None or answered is None:
         return None
-    plain, read, write, write_1h, answered = prices
     return Bill(
         plain / size,
         cache_read=read / size,
@@ -227,18 +221,20 @@ def side_model(call: SideCall, thread: Thread) -> str:
     """Return the model of a side call, or that of the request before it if none is recorded."""
     if call.model:
         return call.model
-    before = range(min(call.before_request, len(thread.requests)) - 1, -1, -1)
-    return next((model for n in before if (model := thread.requests[n].model)), thread.model)
+    for request in reversed(thread.requests[: call.before_request]):
+        if request.model:
+            return request.model
+    return thread.model
 
 
 def sum_prices(prices: Iterable[Decimal | None]) -> Decimal | None:
     """Return the sum; None if one price is not known."""
-    listed = list(prices)
-    return (
-        None
-        if None in listed
-        else sum((price for price in listed if price is not None), Decimal(0))
-    )
+    total = Decimal(0)
+    for price in prices:
+        if price is None:
+            return None
+        total += price
+    return total
 
 
 def price_resent(

@@ -26,6 +26,7 @@ from inspector.core.message import (
     ToolCall,
     ToolResult,
 )
+from inspector.core.rounding import divide_up
 from inspector.core.session import Thread
 from inspector.core.tokens.counted import (
     MESSAGE_FRAMING,
@@ -109,9 +110,10 @@ class Weigher(Estimator):
         """Return the weight of a message whose texts have these sizes; cache the weights of its parts on it."""
         weights = self._weights(message.parts, sizes)
         if len(weights) > 1:
-            message.counts[self._parts_key] = sum(
-                part_weight << n * _BITS for n, part_weight in enumerate(weights)
-            )
+            packed = 0
+            for part_weight in reversed(weights):
+                packed = (packed << _BITS) + part_weight
+            message.counts[self._parts_key] = packed
         return MESSAGE_FRAMING + sum(weights)
 
     def _weights(self, parts: Iterable[Part], sizes: Sequence[int]) -> list[int]:
@@ -125,10 +127,9 @@ class Weigher(Estimator):
             case Thinking(tokens=int(tokens)):
                 return self._charged(tokens)
             case Thinking(text=text, signature=signature):
-                is_sealed = _is_sealed(text, signature)
-                return round(
-                    self.family.weigh_sealed(signature) if is_sealed else THOUGHT * next(sizes)
-                )
+                if _is_sealed(text, signature):
+                    return round(self.family.weigh_sealed(signature))
+                return round(THOUGHT * next(sizes))
             case ToolCall():
                 return self.family.call_framing + next(sizes) + next(sizes)
             case ToolResult():
@@ -136,7 +137,9 @@ class Weigher(Estimator):
             case Image():
                 return self._charged(self._picture(part))
             case Opaque():
-                return -(-part.size // 4) if part.tokens is None else self._charged(part.tokens)
+                if part.tokens is None:
+                    return divide_up(part.size, 4)
+                return self._charged(part.tokens)
 
     def _picture(self, image: Image) -> int:
         size = pixel_size(image)
@@ -169,7 +172,7 @@ def _texts_of(part: Part) -> tuple[str, ...]:
 
 
 def _rough(text: str) -> int:
-    return -(-utf8_length(text) // 4)
+    return divide_up(utf8_length(text), 4)
 
 
 @cache

@@ -105,10 +105,14 @@ def find_window(
 
 def model_at(thread: Thread, at: int | None) -> str:
     """Return the model of request `at`, or the last one named before it; else the thread's."""
-    last = len(thread.requests) - 1 if at is None else min(at, len(thread.requests) - 1)
-    return next(
-        (model for n in range(last, -1, -1) if (model := thread.requests[n].model)), thread.model
-    )
+    last = len(thread.requests) - 1
+    if at is not None:
+        last = min(at, last)
+    for index in range(last, -1, -1):
+        model = thread.requests[index].model
+        if model:
+            return model
+    return thread.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +170,13 @@ def _recorded(thread: Thread, at: int | None) -> int | None:
     ):
         return None
     next_request = len(requests) if at is None else min(at + 1, len(requests))
-    order = (*range(next_request - 1, -1, -1), *range(next_request, len(requests)))
-    return next((window for n in order if (window := requests[n].window)), None)
+    earlier_nearest_first = range(next_request - 1, -1, -1)
+    later = range(next_request, len(requests))
+    for index in (*earlier_nearest_first, *later):
+        window: int | None = requests[index].window
+        if window:
+            return window
+    return None
 
 
 def _evidence(thread: Thread, model: str) -> _Evidence:
