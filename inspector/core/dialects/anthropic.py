@@ -62,30 +62,26 @@ def read_wire_messages(
     if is_single_result:  # a fast path for the most frequent case
         return (make_message(id, "tool", runs[0], summary=summary),)
     groups = group_results(neutral, runs) or [(neutral, ())]
-    if len(groups) == 1:
-        role_of, parts = groups[0]
-        return (make_message(id, role_of, parts, summary=summary or is_summary(parts)),)
+    together = id if len(groups) > 1 else ""
     return tuple(
         make_message(
-            _name(id, n, parts),
-            role_of,
+            _name(id, number, parts),
+            group_role,
             parts,
-            together=id,
+            together=together,
             summary=summary or is_summary(parts),
         )
-        for n, (role_of, parts) in enumerate(groups)
+        for number, (group_role, parts) in enumerate(groups)
     )
 
 
-def _name(id: str, n: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
-    if n == 0:
+def _name(id: str, number: int, parts: tuple[Part, ...]) -> str:  # noqa: A002
+    if number == 0:
         return id
     first = parts[0]
-    return (
-        f"{id}.{first.call_id}.{n}"
-        if isinstance(first, ToolResult) and first.call_id
-        else f"{id}.{n}"
-    )
+    if isinstance(first, ToolResult) and first.call_id:
+        return f"{id}.{first.call_id}.{number}"
+    return f"{id}.{number}"
 
 
 def group_results(
@@ -124,12 +120,11 @@ def read_blocks(content: Any) -> list[tuple[Part, ...]]:
         content = [content]
     if not isinstance(content, _LISTS):
         return []
-    return [
-        _result(block)
-        if isinstance(block, dict) and block.get("type") == "tool_result"
-        else (read_block(block),)
-        for block in content
-    ]
+    return [_result(block) if _is_result(block) else (read_block(block),) for block in content]
+
+
+def _is_result(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "tool_result"
 
 
 def read_block(block: Any) -> Part:
@@ -138,7 +133,8 @@ def read_block(block: Any) -> Part:
         return Text(block) if isinstance(block, str) else Opaque("", block, len(dumps(block)))
     kind = block.get("type")
     reader = _READERS.get(kind) if isinstance(kind, str) else None
-    if reader is not None and (part := reader(block)) is not None:
+    part = reader(block) if reader is not None else None
+    if part is not None:
         return part
     data = block.get("data") if kind == "redacted_thinking" else None
     # Bytes that the provider reads.
@@ -303,18 +299,14 @@ def _block(part: Part) -> dict[str, Any]:
             error = {"is_error": True} if is_error else {}
             return {"type": "tool_result", "tool_use_id": call_id, "content": content, **error}
         case Image(media_type, data, url):
-            source = (
-                {"type": "base64", "media_type": media_type, "data": data}
-                if data
-                else {"type": "url", "url": url}
-            )
+            source = {"type": "url", "url": url}
+            if data:
+                source = {"type": "base64", "media_type": media_type, "data": data}
             return {"type": "image", "source": source}
         case Opaque(_, value, _):
-            return (
-                dict(value)
-                if isinstance(value, Mapping)
-                else {"type": "text", "text": dumps(value)}
-            )
+            if isinstance(value, Mapping):
+                return dict(value)
+            return {"type": "text", "text": dumps(value)}
 
 
 # -- usage

@@ -59,7 +59,7 @@ def _summed(
     with_message = [round_ for round_ in own if "message" in str(round_.get("type"))]
     summaries = [round_ for round_ in rounds if round_.get("type") == "compaction"]
     advice = [round_ for round_ in rounds if round_.get("type") == _ADVISOR and round_.get("model")]
-    context = _context(with_message[-1] if with_message else rounds[-1])
+    last_round = with_message[-1] if with_message else rounds[-1]
     hourly = min(_summed_hourly(usage, rounds, written), written)
     sums = Usage(
         _sum("input_tokens", rounds),
@@ -68,7 +68,7 @@ def _summed(
         output=_sum("output_tokens", rounds),
         reasoning=_reasoning(usage),
         output_is_final=output_is_final,
-        context=context,
+        context=_context(last_round),
         cache_write_1h=hourly,
     )
     compacted = _context(summaries[0]) if summaries else 0

@@ -62,7 +62,8 @@ def events(stream: str) -> Iterator[Any]:
         if line.startswith("data:"):
             data.append(line[5:].removeprefix(" "))
         elif not line and data:
-            if (value := value_in("\n".join(data))) is not None:
+            value = value_in("\n".join(data))
+            if value is not None:
                 yield value
             data = []
 

@@ -45,15 +45,17 @@ class BufferCut:
 
 def cut_of(dialect: str, items: Sequence[Any], plan: Sequence[Recipe]) -> BufferCut | None:
     """Return the cut that changes `items` according to `plan` (from `plan_recipes`); None if nothing changes."""
-    same = 0
-    while same < min(len(items), len(plan)) and plan[-1 - same] == Ref((len(items) - 1 - same,)):
-        same += 1
-    after = tuple(plan[: len(plan) - same])
-    count = len(items) - same
-    if not after and not count:
+    items_end, plan_end = len(items), len(plan)
+    while items_end and plan_end and plan[plan_end - 1] == Ref((items_end - 1,)):
+        items_end -= 1
+        plan_end -= 1
+    after = tuple(plan[:plan_end])
+    if not after and not items_end:
         return None
-    inside = frozenset(n for recipe in after for n in looks_into(recipe))
-    before = tuple(_print(dialect, item, n in inside) for n, item in enumerate(items[:count]))
+    inside = frozenset(place for recipe in after for place in looks_into(recipe))
+    before = tuple(
+        _print(dialect, item, place in inside) for place, item in enumerate(items[:items_end])
+    )
     return BufferCut(dialect, before, after, inside)
 
 

@@ -43,11 +43,11 @@ def read_gemini_content(
     time: str = "",
 ) -> tuple[Message, ...]:
     """Return the messages of one content, at least one. Never raises."""
+    if isinstance(content, str):
+        return (Message(id, "user", (Text(content),), line=line, time=time),)
     if not isinstance(content, Mapping):
-        part: Part = (
-            Text(content) if isinstance(content, str) else Opaque("", content, len(dumps(content)))
-        )
-        return (Message(id, "user", (part,), line=line, time=time),)
+        unknown = Opaque("", content, len(dumps(content)))
+        return (Message(id, "user", (unknown,), line=line, time=time),)
     role: Role = "assistant" if content.get("role") == "model" else "user"
     parts = content.get("parts")
     parts_list = [parts] if isinstance(parts, str | Mapping) else _list(parts)
@@ -55,14 +55,14 @@ def read_gemini_content(
     together = id if len(groups) > 1 else ""
     return tuple(
         Message(
-            f"{id}.{n}" if n else id,
-            role=kind,
+            f"{id}.{number}" if number else id,
+            role=group_role,
             parts=group,
             together=together,
             line=line,
             time=time,
         )
-        for n, (kind, group) in enumerate(groups)
+        for number, (group_role, group) in enumerate(groups)
     )
 
 
@@ -78,20 +78,16 @@ def read_gemini_part(part: Any) -> tuple[Part, ...]:
     call = _of(part, "functionCall")
     result = _of(part, "functionResponse")
     if isinstance(text, str):
-        return (
-            (Thinking(text, signature),) if part.get("thought") is True else (*signed, Text(text))
-        )
+        if part.get("thought") is True:
+            return (Thinking(text, signature),)
+        return (*signed, Text(text))
     if isinstance(call, Mapping):
         name = text_of(call.get("name"))
+        call_id = text_of(call.get("id")) or NAMED + name
         arguments: Json = call.get("args")
-        return (
-            *signed,
-            ToolCall(
-                text_of(call.get("id")) or NAMED + name,
-                name,
-                {} if arguments is None else arguments,
-            ),
-        )
+        if arguments is None:
+            arguments = {}
+        return (*signed, ToolCall(call_id, name, arguments))
     if isinstance(result, Mapping):
         return _result(result)
     return (*signed, _data(part))
@@ -117,13 +113,17 @@ def _result(result: Mapping[str, Any]) -> tuple[Part, ...]:
 def _data(part: Mapping[str, Any]) -> Part:
     inline = _of(part, "inlineData")
     file = _of(part, "fileData")
-    if isinstance(inline, Mapping) and isinstance(data := inline.get("data"), str):
-        kind = text_of(_of(inline, "mimeType"))
-        if kind.startswith("image/"):
-            return Image(kind, data)
-    if isinstance(file, Mapping) and text_of(_of(file, "mimeType")).startswith("image/"):
-        return Image(text_of(_of(file, "mimeType")), "", text_of(_of(file, "fileUri")))
-    kind = next((key for key in part if key not in ("thoughtSignature", "thought_signature")), "")
+    if isinstance(inline, Mapping):
+        media_type = text_of(_of(inline, "mimeType"))
+        data = inline.get("data")
+        if media_type.startswith("image/") and isinstance(data, str):
+            return Image(media_type, data)
+    if isinstance(file, Mapping):
+        media_type = text_of(_of(file, "mimeType"))
+        if media_type.startswith("image/"):
+            return Image(media_type, "", text_of(_of(file, "fileUri")))
+    keys = [key for key in part if key not in ("thoughtSignature", "thought_signature")]
+    kind = keys[0] if keys else ""
     return Opaque(kind, part, len(dumps(part).encode("utf-8", "replace")))
 
 
@@ -178,18 +178,21 @@ def _named(message: Message, ids: set[str], waiting: dict[str, list[str]]) -> Me
     for part in message.parts:
         match part:
             case ToolCall(id_, name, arguments) if id_.startswith(NAMED):
-                base = f"{name}-{blake2b(dumps(arguments).encode('utf-8', 'replace'), digest_size=4).hexdigest()}"
-                id_here = base
-                n = 1
-                while id_here in ids:
-                    n += 1
-                    id_here = f"{base}-{n}"
-                ids.add(id_here)
-                waiting.setdefault(name, []).append(id_here)
-                parts.append(replace(part, id=id_here))
+                encoded = dumps(arguments).encode("utf-8", "replace")
+                base = f"{name}-{blake2b(encoded, digest_size=4).hexdigest()}"
+                new_id = base
+                number = 1
+                while new_id in ids:
+                    number += 1
+                    new_id = f"{base}-{number}"
+                ids.add(new_id)
+                waiting.setdefault(name, []).append(new_id)
+                parts.append(replace(part, id=new_id))
             case ToolResult(id_) if id_.startswith(NAMED):
-                open_ = waiting.get(id_[len(NAMED) :])
-                parts.append(replace(part, call_id=open_.pop(0) if open_ else id_[len(NAMED) :]))
+                name = id_.removeprefix(NAMED)
+                open_calls = waiting.get(name)
+                call_id = open_calls.pop(0) if open_calls else name
+                parts.append(replace(part, call_id=call_id))
             case _:
                 parts.append(part)
     return replace(message, parts=tuple(parts))
@@ -197,11 +200,9 @@ def _named(message: Message, ids: set[str], waiting: dict[str, list[str]]) -> Me
 
 def read_gemini_usage(usage: Any) -> Usage | None:
     """Read `usageMetadata`; None if there are no counts. The prompt includes cached tokens and tokens used by tools."""
-    if (
-        not isinstance(usage, Mapping)
-        or not any(type(_of(usage, key)) is int for key in _COUNTED)
-        or is_absurd(usage)
-    ):
+    if not isinstance(usage, Mapping) or is_absurd(usage):
+        return None
+    if not any(type(_of(usage, key)) is int for key in _COUNTED):
         return None
     cached = _count(usage, "cachedContentTokenCount")
     thoughts = _count(usage, "thoughtsTokenCount")
@@ -357,7 +358,7 @@ class GeminiAssembler(StreamAssembler):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told: dict[str, Any] = {}
+        self._fields: dict[str, Any] = {}
         self._candidate: dict[str, Any] = {}
         self._parts: list[dict[str, Any]] = []
         self._pieces: list[str] = []
@@ -366,9 +367,10 @@ class GeminiAssembler(StreamAssembler):
         """Add a chunk, and return the visible text in it, without thoughts."""
         inner = event.get("response")  # Code Assist wraps the API's chunks
         chunk = inner if isinstance(inner, Mapping) and "candidates" not in event else event
-        if isinstance(error := chunk.get("error"), Mapping):
+        error = chunk.get("error")
+        if isinstance(error, Mapping):
             self.failure = error
-        self._told |= {key: value for key, value in chunk.items() if key != "candidates"}
+        self._fields |= {key: value for key, value in chunk.items() if key != "candidates"}
         candidate = first_object(chunk.get("candidates"))
         self._candidate |= {key: value for key, value in candidate.items() if key != "content"}
         self.finished = self.finished or bool(candidate.get("finishReason"))
@@ -400,11 +402,12 @@ class GeminiAssembler(StreamAssembler):
 
     def body(self) -> dict[str, Any]:
         if self._pieces:
-            self._pieces[:] = ["".join(self._pieces)]
-            self._parts[-1]["text"] = self._pieces[0]
+            text = "".join(self._pieces)
+            self._pieces = [text]  # further chunks may continue the text
+            self._parts[-1]["text"] = text
         parts = [part for part in self._parts if part != {"text": ""}]
         candidate = {**self._candidate, "content": {"role": "model", "parts": parts}}
-        return {**self._told, "candidates": [candidate]}
+        return {**self._fields, "candidates": [candidate]}
 
 
 def _candidate(response: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -446,8 +449,10 @@ def _read_path(path: str) -> tuple[Purpose, str] | None:
     if match is None:
         return None
     # Code Assist: `/v1internal:generateContent`.
-    model = match[1] if not match[1].startswith("v1") else ""
-    return "count" if match[2] == "countTokens" else "call", model
+    name, method = match[1], match[2]
+    model = "" if name.startswith("v1") else name
+    purpose: Purpose = "count" if method == "countTokens" else "call"
+    return purpose, model
 
 
 def _write_error(status: int, sentence: str) -> dict[str, Any]:

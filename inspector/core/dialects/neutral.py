@@ -117,20 +117,23 @@ def read_buffer(value: Any) -> Buffer:
     system = value.get("system")
     tools = value.get("tools")
     unseen = value.get("unseen")
-    if not isinstance(tools, Sequence | None) or isinstance(tools, str):
-        raise InspectorError("The tools of a buffer must be a list.")
-    if not all(
-        isinstance(tool, Mapping) and isinstance(tool.get("name"), str) for tool in tools or ()
-    ):
-        raise InspectorError("A tool of the buffer needs a name and a definition.")
     prompt = Prompt(
         system if isinstance(system, str) else None,
-        None
-        if tools is None
-        else tuple(Tool(tool["name"], tool.get("definition")) for tool in tools),
+        None if tools is None else _read_tools(tools),
         unseen if isinstance(unseen, int) else 0,
     )
     return Buffer(read_messages(value.get("messages"), "message"), prompt)
+
+
+def _read_tools(tools: Any) -> tuple[Tool, ...]:
+    if not isinstance(tools, Sequence) or isinstance(tools, str):
+        raise InspectorError("The tools of a buffer must be a list.")
+    read: list[Tool] = []
+    for tool in tools:
+        if not isinstance(tool, Mapping) or not isinstance(tool.get("name"), str):
+            raise InspectorError("A tool of the buffer needs a name and a definition.")
+        read.append(Tool(tool["name"], tool.get("definition")))
+    return tuple(read)
 
 
 def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
@@ -156,18 +159,21 @@ def read_messages(values: Any, prefix: str) -> tuple[Message, ...]:
 def _read_one(value: Mapping[str, Any], id: str) -> tuple[Message, ...]:  # noqa: A002
     if isinstance(value.get("parts"), Sequence):
         parts = tuple(_read_part(part) for part in value["parts"] if isinstance(part, Mapping))
-        return (
-            Message(
-                text_of(value.get("id")) or id,
-                _ROLES.get(str(value.get("role")), "user"),
-                parts,
-                together=str(value.get("together") or ""),
-                summary=bool(value.get("summary")),
-                mark=_MARKS.get(str(value.get("mark")), ""),
-                line=whole_of(value.get("line")) or 0,
-                time=str(value.get("time") or ""),
-            ),
+        message_id = text_of(value.get("id")) or id
+        role = _ROLES.get(str(value.get("role")), "user")
+        mark = _MARKS.get(str(value.get("mark")), "")
+        line = whole_of(value.get("line")) or 0
+        message = Message(
+            message_id,
+            role,
+            parts,
+            together=str(value.get("together") or ""),
+            summary=bool(value.get("summary")),
+            mark=mark,
+            line=line,
+            time=str(value.get("time") or ""),
         )
+        return (message,)
     wire_role = value.get("role")
     if value.get("tool_calls") or wire_role in ("tool", "function"):
         return openai_chat.read_chat_message(value, id=id)

@@ -63,12 +63,12 @@ def read_chat_message(message: Any, id: str, line: int = 0, time: str = "") -> t
         parts.append(ToolResult(text_of(message.get("tool_call_id")), text))
         parts += (part for part in blocks if not isinstance(part, Text))
     else:
-        if thinking := text_of(message.get("reasoning_content")) or text_of(
-            message.get("reasoning")
-        ):
+        thinking = text_of(message.get("reasoning_content")) or text_of(message.get("reasoning"))
+        if thinking:
             parts.append(Thinking(thinking))
         parts += _content(message.get("content"))
-        if refusal := text_of(message.get("refusal")):
+        refusal = text_of(message.get("refusal"))
+        if refusal:
             parts.append(Text(refusal))
         parts += _calls(message)
     return (Message(id, role, tuple(parts), line=line, time=time),)
@@ -113,43 +113,39 @@ def _calls(message: Mapping[str, Any]) -> list[Part]:
 
 
 def _call(call: Mapping[str, Any]) -> ToolCall:
+    call_id = text_of(call.get("id"))
     custom = call.get("custom")
     if isinstance(custom, Mapping):
-        return ToolCall(
-            text_of(call.get("id")), text_of(custom.get("name")), text_of(custom.get("input"))
-        )
+        return ToolCall(call_id, text_of(custom.get("name")), text_of(custom.get("input")))
     function = call.get("function")
     inner = function if isinstance(function, Mapping) else call
-    return ToolCall(
-        text_of(call.get("id")),
-        text_of(inner.get("name")),
-        read_arguments(inner.get("arguments") or None),
-    )
+    arguments = read_arguments(inner.get("arguments") or None)
+    return ToolCall(call_id, text_of(inner.get("name")), arguments)
 
 
 def read_chat_usage(usage: Any) -> Usage | None:
     """Read the `usage` of a response; None if it has no counts. `prompt_tokens` includes cached tokens."""
-    if (
-        not isinstance(usage, Mapping)
-        or not any(isinstance(usage.get(k), int) for k in _COUNTED)
-        or is_absurd(usage)
-    ):
+    if not isinstance(usage, Mapping) or is_absurd(usage):
         return None
-    within = object_of(usage, "prompt_tokens_details")
-    out = object_of(usage, "completion_tokens_details")
-    read = count_of(within.get("cached_tokens")) or count_of(usage.get("prompt_cache_hit_tokens"))
-    written = count_of(within.get("cache_write_tokens")) or count_of(
-        within.get("cache_creation_tokens")
+    if not any(isinstance(usage.get(key), int) for key in _COUNTED):
+        return None
+    input_details = object_of(usage, "prompt_tokens_details")
+    output_details = object_of(usage, "completion_tokens_details")
+    read = count_of(input_details.get("cached_tokens")) or count_of(
+        usage.get("prompt_cache_hit_tokens")
     )
-    # LiteLLM's field for Anthropic's cache writes.
-    written = written or count_of(usage.get("cache_creation_input_tokens"))
+    written = (
+        count_of(input_details.get("cache_write_tokens"))
+        or count_of(input_details.get("cache_creation_tokens"))
+        or count_of(usage.get("cache_creation_input_tokens"))  # LiteLLM, for Anthropic's writes
+    )
     prompt = count_of(usage.get("prompt_tokens"))
     return Usage(
         input=max(0, prompt - read - written),
         cache_read=read,
         cache_write=written,
         output=count_of(usage.get("completion_tokens")),
-        reasoning=count_of(out.get("reasoning_tokens")),
+        reasoning=count_of(output_details.get("reasoning_tokens")),
     )
 
 
@@ -234,13 +230,16 @@ def _write_content(parts: Sequence[Part]) -> str | list[dict[str, Any]] | None:
         elif isinstance(part, Image):
             url = f"data:{part.media_type};base64,{part.data}" if part.data else part.url
             written.append({"type": "image_url", "image_url": {"url": url}})
-        elif (
-            isinstance(part, Opaque) and part.kind in _SENDABLE and isinstance(part.value, Mapping)
-        ):
-            written.append(dict(part.value))
-    if len(written) == 1 and written[0]["type"] == "text":
-        return str(written[0]["text"])
-    return written or None
+        elif isinstance(part, Opaque) and part.kind in _SENDABLE:
+            value = part.value
+            if isinstance(value, Mapping):
+                written.append(dict(value))
+    if not written:
+        return None
+    first = written[0]
+    if len(written) == 1 and first["type"] == "text":
+        return str(first["text"])
+    return written
 
 
 def _write_call(call: ToolCall) -> dict[str, Any]:
@@ -264,7 +263,8 @@ class ChatAssembler(StreamAssembler):
         self._calls: dict[int, dict[str, Any]] = {}
 
     def feed(self, event: Mapping[str, Any]) -> str:
-        if isinstance(error := event.get("error"), Mapping):
+        error = event.get("error")
+        if isinstance(error, Mapping):
             self.failure = error
         self._head = self._head or {key: event[key] for key in ("id", "model") if event.get(key)}
         self._usage = event.get("usage") or self._usage
@@ -274,22 +274,25 @@ class ChatAssembler(StreamAssembler):
             self.finished = True
         delta = object_of(choice, "delta")
         for field in ("content", "reasoning_content", "reasoning", "refusal"):
-            if text := text_of(delta.get(field)):
+            text = text_of(delta.get(field))
+            if text:
                 self._said.setdefault(field, []).append(text)
-        for n, piece in enumerate(list_of(delta.get("tool_calls"))):
+        for place, piece in enumerate(list_of(delta.get("tool_calls"))):
             if isinstance(piece, Mapping):
-                self._call(n, piece)
+                self._add_to_call(place, piece)
         return text_of(delta.get("content"))
 
-    def _call(self, n: int, piece: Mapping[str, Any]) -> None:
-        at = piece.get("index")
-        call = self._calls.setdefault(
-            at if isinstance(at, int) else n, {"id": "", "name": "", "arguments": []}
-        )
+    def _add_to_call(self, place: int, piece: Mapping[str, Any]) -> None:
+        """Add a piece to its call. `place`: the position of the piece in its event, if it has no index."""
+        index = piece.get("index")
+        if not isinstance(index, int):
+            index = place
+        call = self._calls.setdefault(index, {"id": "", "name": "", "arguments": []})
         function = object_of(piece, "function")
         call["id"] = piece.get("id") or call["id"]
         call["name"] = function.get("name") or call["name"]
-        if isinstance(arguments := function.get("arguments"), str):
+        arguments = function.get("arguments")
+        if isinstance(arguments, str):
             call["arguments"].append(arguments)
 
     def body(self) -> dict[str, Any]:

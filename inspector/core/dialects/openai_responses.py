@@ -105,13 +105,11 @@ def read_item_parts(item: Any) -> tuple[Role, tuple[Part, ...]]:
     read = _KINDS.get(kind) if isinstance(kind, str) else None
     if read is not None:
         return read(item)
-    role = (
-        _ROLES.get(text_of(item.get("role")), "user")
-        if "role" in item or kind in _BY_CLIENT
-        else "assistant"
-    )
     if kind == "agent_message":  # a message of another agent of the same session
         return "user", _content(item.get("content"))
+    role: Role = "assistant"
+    if "role" in item or kind in _BY_CLIENT:
+        role = _ROLES.get(text_of(item.get("role")), "user")
     return role, (_opaque(text_of(kind), item),)
 
 
@@ -211,11 +209,11 @@ def _part(part: Any) -> Part:
     if not isinstance(part, dict):
         return Opaque("", part, _size(part))
     kind = part.get("type")
-    if kind in _TEXTS and isinstance(text := part.get("text"), str):
+    text = part.get("refusal" if kind == "refusal" else "text")
+    if (kind in _TEXTS or kind == "refusal") and isinstance(text, str):
         return Text(text)
-    if kind == "refusal" and isinstance(text := part.get("refusal"), str):
-        return Text(text)
-    if kind == "input_image" and isinstance(url := part.get("image_url"), str):
+    url = part.get("image_url")
+    if kind == "input_image" and isinstance(url, str):
         return read_image(url)
     return _opaque(text_of(kind), part)
 
@@ -304,8 +302,8 @@ class ResponsesAssembler(StreamAssembler):
 
     def feed(self, event: Mapping[str, Any]) -> str:
         kind = event.get("type")
-        n = event.get("output_index")
-        place = n if isinstance(n, int) else len(self._items)
+        index = event.get("output_index")
+        place = index if isinstance(index, int) else len(self._items)
         match kind:
             case "response.created" | "response.in_progress":
                 self._response = object_of(event, "response")
@@ -362,9 +360,9 @@ _DELTAS = {
 
 
 def _is_response(value: Mapping[str, Any]) -> bool:
-    return isinstance(value.get("output"), list) and (
-        str(value.get("object", "")).startswith("response") or "usage" in value
-    )
+    if not isinstance(value.get("output"), list):
+        return False
+    return "usage" in value or str(value.get("object", "")).startswith("response")
 
 
 _ITEMS = (
@@ -378,11 +376,9 @@ _ITEMS = (
 
 
 def _is_message(value: Any) -> bool:
-    return (
-        isinstance(value, Mapping)
-        and value.get("type") in _ITEMS
-        and (value["type"] != "message" or "role" in value)
-    )
+    if not isinstance(value, Mapping) or value.get("type") not in _ITEMS:
+        return False
+    return value["type"] != "message" or "role" in value
 
 
 def write_error(status: int, sentence: str) -> dict[str, Any]:

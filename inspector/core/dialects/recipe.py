@@ -128,18 +128,22 @@ def _listed(path: tuple[int | str, ...], wire: list[Any], old: list[Any], new: l
     """Return the recipe of a list. It refers to equal old elements, patches those with the same id, and adds others."""
     same = _places(old, dumps)
     named = _places(old, _identity)
-    of: list[Recipe] = []
+    recipes: list[Recipe] = []
     for element in new:
         name = _identity(element)
-        if places := same.get(dumps(element)):
-            of.append(Ref((*path, places.pop(0) if len(places) > 1 else places[0])))
-        elif name and (places := named.get(name)):
-            of.append(
-                describe_change((*path, places[0]), wire[places[0]], old[places[0]], new=element)
-            )
+        equal_places = same.get(dumps(element))
+        named_places = named.get(name) if name else None
+        if equal_places:
+            place = equal_places[0]
+            if len(equal_places) > 1:  # the next equal element refers to the next place
+                del equal_places[0]
+            recipes.append(Ref((*path, place)))
+        elif named_places:
+            place = named_places[0]
+            recipes.append(describe_change((*path, place), wire[place], old[place], new=element))
         else:
-            of.append(NewValue(element))
-    return Many(tuple(of))
+            recipes.append(NewValue(element))
+    return Many(tuple(recipes))
 
 
 def _places(values: Sequence[Any], name: Any) -> dict[str, list[int]]:

@@ -55,21 +55,22 @@ def plan_recipes(
         raise CannotRewrite(
             "The buffer does not belong to this request: it was read from another one."
         )
-    place_of_id = {message.id: n for n, message in enumerate(original)}
+    place_of_id = {message.id: place for place, message in enumerate(original)}
     sources = [place_of_id.get(message.id) for message in new]
     target: list[Message] = []
-    for message, n in zip(new, sources, strict=True):
-        is_unchanged = n is not None and (message.role, message.parts) == (
-            original[n].role,
-            original[n].parts,
-        )
-        # The message read here, if it is unchanged.
-        target.append(read[n] if n is not None and is_unchanged else message)
+    for message, place in zip(new, sources, strict=True):
+        if place is not None and _has_same_parts(message, original[place]):
+            message = read[place]
+        target.append(message)
     if len(target) == len(read) and all(map(is_, target, read)):
-        return tuple(Ref((n,)) for n in range(len(items)))
+        return tuple(Ref((place,)) for place in range(len(items)))
     if dialect == RESPONSES.name:
         return _plan_items(items, target, sources)
     return _plan_messages(DIALECTS[dialect], items, new=target, sources=sources)
+
+
+def _has_same_parts(message: Message, other: Message) -> bool:
+    return message.role == other.role and message.parts == other.parts
 
 
 def _are_alike(message: Message, other: Message) -> bool:
@@ -108,16 +109,23 @@ PREVIOUS = "previous_response_id"
 def with_whole(
     body: Mapping[str, Any], held: Sequence[Any] | None, items: Sequence[Any]
 ) -> dict[str, Any]:
-    """Return a Responses body with which the model reads `items`, if the provider stores `held`.
+    """Return a Responses body with which the model reads `items`.
 
-    If `items` begins with `held`, only the remaining items are sent; if not, all items are sent, without
-    `previous_response_id`. Raises CannotRewrite if the stored items are not known.
+    Args:
+        body: A request body that may continue a stored response (`previous_response_id`).
+        held: The items that the provider stores for that response; None if they are not known.
+        items: The items to read. If they begin with `held`, only the others are sent; if not, all are sent, without
+            `previous_response_id`.
+
+    Raises:
+        CannotRewrite: The stored items are not known.
     """
     if held is None:
         raise CannotRewrite(
             "The request continues a response that did not pass through here: what the provider holds is unknown."
         )
-    if len(items) >= len(held) and list(items[: len(held)]) == list(held):
+    continues_held = list(items[: len(held)]) == list(held)
+    if continues_held:
         return {**body, "input": list(items[len(held) :])}
     whole = {name: value for name, value in body.items() if name != PREVIOUS}
     whole["input"] = [item for item in items if _is_sendable(item)]
@@ -138,12 +146,10 @@ class _Group:
 def _units(dialect: Dialect, items: Sequence[Any]) -> list[Sequence[Message]]:
     """Return the messages of each wire message; none for wire messages of the system prompt."""
     head = dialect.head(items)
-    return list(
-        dialect.pair(
-            [() if n < head else dialect.read(item, f"{n}", 0, "") for n, item in enumerate(items)],
-            (),
-        )
-    )
+    read: list[Sequence[Message]] = [()] * head
+    for place, item in enumerate(items[head:], start=head):
+        read.append(dialect.read(item, f"{place}", 0, ""))
+    return list(dialect.pair(read, ()))
 
 
 def _plan_messages(
@@ -220,16 +226,16 @@ def _in_call_order(
     Readers take each such result as the answer to the oldest open call.
     """
     made_calls = [call for message, _ in messages for call in message.calls]
-    call_places = {call.id: n for n, call in enumerate(made_calls)}
+    call_places = {call.id: place for place, call in enumerate(made_calls)}
+    are_results = [message.result is not None for message, _ in messages]
     ordered = list(messages)
-    for is_result, run in groupby(
-        range(len(messages)), lambda n: messages[n][0].result is not None
-    ):
-        if is_result:
-            for places in _nameless_results(messages, run, calls, call_places):
-                by_call = sorted(places, key=places.__getitem__)
-                for n, source in zip(places, by_call, strict=True):
-                    ordered[n] = messages[source]
+    for is_result, run in groupby(range(len(messages)), lambda place: are_results[place]):
+        if not is_result:
+            continue
+        for places in _nameless_results(messages, run, calls, call_places):
+            in_call_order = sorted(places, key=places.__getitem__)
+            for place, source in zip(places, in_call_order, strict=True):
+                ordered[place] = messages[source]
     return ordered
 
 
@@ -366,15 +372,18 @@ def _rebuilt(
     items: Sequence[Any], span: _ItemSpan, message: Message, calls: Mapping[str, ToolCall]
 ) -> Iterator[Recipe]:
     """Rebuild a message part by part. Consecutive parts of one item become that item again, without removed parts."""
-    for item, run in groupby(
-        _matched(span, message.parts), lambda pair: None if pair[1] is None else pair[1].item
-    ):
-        if item is None:
-            yield from (
-                recipe for part, _ in run for recipe in _new_part(items, span, message, part, calls)
-            )
-        else:
+    for item, run in groupby(_matched(span, message.parts), _item_of_leaf):
+        if item is not None:
             yield _kept(items, [leaf for _, leaf in run if leaf is not None])
+            continue
+        for part, _ in run:
+            yield from _new_part(items, span, message, part, calls)
+
+
+def _item_of_leaf(matched: tuple[Part, _Leaf | None]) -> int | None:
+    """Return the index of the item that holds the origin of a part; None for a new part."""
+    _, leaf = matched
+    return None if leaf is None else leaf.item
 
 
 def _matched(span: _ItemSpan, parts: Sequence[Part]) -> Iterator[tuple[Part, _Leaf | None]]:
@@ -389,19 +398,21 @@ def _matched(span: _ItemSpan, parts: Sequence[Part]) -> Iterator[tuple[Part, _Le
 
 def _leaves(span: _ItemSpan) -> Iterator[_Leaf]:
     parts = iter(span.message.parts)
-    for n, count in enumerate(span.parts):
-        for at in range(count):
-            yield _Leaf(span.start + n, at, of=count, part=next(parts))
+    for item, count in enumerate(span.parts, start=span.start):
+        for place in range(count):
+            yield _Leaf(item, place, of=count, part=next(parts))
 
 
 def _kept(items: Sequence[Any], run: Sequence[_Leaf]) -> Recipe:
     first = run[0]
     item = items[first.item]
     content = item.get("content") if isinstance(item, Mapping) else None
-    if [leaf.at for leaf in run] == list(range(first.of)) or not isinstance(content, list):
-        return Ref((first.item,))
-    left = tuple(Ref((first.item, "content", leaf.at)) for leaf in run)
-    return Patch(Ref((first.item,)), (("content", Many(left)),))
+    whole_item = Ref((first.item,))
+    is_complete = [leaf.at for leaf in run] == list(range(first.of))
+    if is_complete or not isinstance(content, list):
+        return whole_item
+    remaining = tuple(Ref((first.item, "content", leaf.at)) for leaf in run)
+    return Patch(whole_item, (("content", Many(remaining)),))
 
 
 def _new_part(
@@ -412,20 +423,23 @@ def _new_part(
     calls: Mapping[str, ToolCall],
 ) -> Iterator[Recipe]:
     written = RESPONSES.write((Message("", message.role, (part,)),), calls)
-    id_ = part.id if isinstance(part, ToolCall) else ""
-    same = (
-        leaf
-        for leaf in _leaves(span)
-        if id_ and isinstance(leaf.part, ToolCall) and leaf.part.id == id_
-    )
-    former_leaf = next(same, None)
-    if former_leaf is not None and len(written) == 1:
-        old = RESPONSES.write((Message("", message.role, (former_leaf.part,)),), calls)
-        yield describe_change(
-            (former_leaf.item,), wire=items[former_leaf.item], old=old[0], new=written[0]
-        )
-    else:
+    former_leaf = _find_former_call(span, part)
+    if former_leaf is None or len(written) != 1:
         yield from map(NewValue, written)
+        return
+    place = former_leaf.item
+    old = RESPONSES.write((Message("", message.role, (former_leaf.part,)),), calls)
+    yield describe_change((place,), wire=items[place], old=old[0], new=written[0])
+
+
+def _find_former_call(span: _ItemSpan, part: Part) -> _Leaf | None:
+    """Return the leaf with a call of the same id; None if there is none, or the part is no call with an id."""
+    if not isinstance(part, ToolCall) or not part.id:
+        return None
+    for leaf in _leaves(span):
+        if isinstance(leaf.part, ToolCall) and leaf.part.id == part.id:
+            return leaf
+    return None
 
 
 def _is_sendable(item: Any) -> bool:

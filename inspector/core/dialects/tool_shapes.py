@@ -69,14 +69,15 @@ def for_responses(tool: Tool) -> Any:
 
 
 def _is_anthropics(wire: Mapping[str, Any]) -> bool:
-    return isinstance(kind := wire.get("type"), str) and bool(_ANTHROPICS_OWN.search(kind))
+    kind = wire.get("type")
+    return isinstance(kind, str) and _ANTHROPICS_OWN.search(kind) is not None
 
 
 def _is_function(wire: Mapping[str, Any]) -> bool:
     """Is this a tool that the client runs, with its own name and arguments?"""
-    return any(key in wire for key in ("input_schema", "function", "parameters", "custom")) or (
-        wire.get("type") == "custom" and "name" in wire
-    )
+    if wire.get("type") == "custom" and "name" in wire:
+        return True
+    return any(key in wire for key in ("input_schema", "function", "parameters", "custom"))
 
 
 def _parts(tool: Tool, wire: Mapping[str, Any]) -> tuple[str, str, Json]:
@@ -86,4 +87,6 @@ def _parts(tool: Tool, wire: Mapping[str, Any]) -> tuple[str, str, Json]:
     if not isinstance(schema, Mapping):
         schema = _FREE_TEXT if wire.get("type") == "custom" else _NOTHING
     description = named.get("description")
-    return tool.name, description if isinstance(description, str) else "", schema
+    if not isinstance(description, str):
+        description = ""
+    return tool.name, description, schema

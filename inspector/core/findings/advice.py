@@ -319,16 +319,16 @@ def _advise_on_buffer(place: _FullestRequest) -> Iterator[Advice]:
 def _advise_on_tools(place: _FullestRequest, tools: Sequence[OfferedTool]) -> Iterator[Advice]:
     requests = place.thread.requests
     unused = [tool for tool in tools if tool.schema_tokens and not tool.calls]
-    each = sum(tool.schema_tokens or 0 for tool in unused)
-    if len(requests) < _FEWEST_REQUESTS or each < _LEAST_SCHEMAS:
+    unused_tokens = sum(tool.schema_tokens or 0 for tool in unused)
+    if len(requests) < _FEWEST_REQUESTS or unused_tokens < _LEAST_SCHEMAS:
         return
     offered = [request.index for request in requests if request.prompt.tools]
     prices = _price_prompts(place.thread)
-    usd = sum_prices(_multiply(prices[at], each) for at in offered)
-    count = sum(tool.schema_tokens is not None for tool in tools)
+    usd = sum_prices(_multiply(prices[at], unused_tokens) for at in offered)
+    count = len([tool for tool in tools if tool.schema_tokens is not None])
     paid = "" if usd is None else f", about {dollars(usd)} in all"
     finding = (
-        f"{len(unused)} of {plural(count, 'tool definition')} were never called: {each:,} tokens in each of "
+        f"{len(unused)} of {plural(count, 'tool definition')} were never called: {unused_tokens:,} tokens in each of "
         f"{plural(len(offered), 'request')}{paid}."
     )
     evidence = f"The largest: {_list_largest_sources(unused)}."
@@ -338,7 +338,7 @@ def _advise_on_tools(place: _FullestRequest, tools: Sequence[OfferedTool]) -> It
         finding,
         action,
         evidence,
-        tokens=each * len(offered),
+        tokens=unused_tokens * len(offered),
         usd=usd,
         request=place.at,
         thread=place.thread.id,
@@ -375,17 +375,16 @@ def _describe_stale_copies(
 ) -> Advice:
     """Return the advice about stale copies. `weights`: tokens of each message with a stale copy, by its place."""
     stale = [copy for copy in copies if copy.message in weights and copy.is_stale]
-    since = {copy.message: copy.changed_by or 0 for copy in stale}
-    sent, usd = _sum_carried(
-        place, ((weights[message], changed) for message, changed in since.items())
-    )
+    changed_at = {copy.message: copy.changed_by or 0 for copy in stale}
+    carried = [(weights[message], changed) for message, changed in changed_at.items()]
+    sent, usd = _sum_carried(place, carried)
     files = sorted({copy.path for copy in stale})
     finding = (
         f"{plural(len(weights), 'stale copy', 'stale copies')} of {plural(len(files), 'file')} took "
         f"{sum(weights.values()):,} tokens of request {place.at}{_carried_words(usd)}."
     )
     largest = max(stale, key=lambda copy: weights[copy.message])
-    name = largest.path.rpartition("/")[2]
+    _, _, name = largest.path.rpartition("/")
     current = [copy.message for copy in copies if copy.path == largest.path and not copy.is_stale]
     later = "it was not read again"
     if current:

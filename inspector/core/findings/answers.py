@@ -161,17 +161,16 @@ def _filling_words(
     tree = parts.tree
     if not tree.children:
         return ()
-    content = [child for child in tree.children if child.name != "difference"] or list(
-        tree.children
-    )
+    content = [child for child in tree.children if child.name != "difference"]
+    if not content:
+        content = list(tree.children)
     first, *others = sorted(content, key=lambda child: -child.tokens)
     # The provider may count less than is recorded.
     whole = max(tree.tokens, sum(child.tokens for child in content))
     sentence = _category_words(first, whole, not_recorded, verb=True)
     if others and others[0].tokens >= _LEAST * whole:
-        sentence += (
-            f" and {_category_words(others[0], whole, not_recorded, verb=first.name == 'unseen')}"
-        )
+        needs_verb = first.name == "unseen"
+        sentence += f" and {_category_words(others[0], whole, not_recorded, verb=needs_verb)}"
     return _sentences(f"{sentence}.", _duplicate_words(duplicates, tree.tokens))
 
 
@@ -226,6 +225,12 @@ def _compacts_inside_calls(thread: Thread) -> bool:
     return any(isinstance(part, Opaque) and part.kind == "compaction" for part in parts)
 
 
+def _rank_loss(loss: CompactionLoss) -> tuple[Decimal, int, int]:
+    """Return the sort key of a loss: by cost, then by re-sent tokens, then by lost wishes of the user."""
+    cost = loss.forgetting
+    return cost.usd or Decimal(0), cost.tokens, len(_gone_wishes(loss))
+
+
 def describe_losses(
     losses: Sequence[CompactionLoss],
     begins_compacted: bool = False,
@@ -244,21 +249,12 @@ def describe_losses(
     visible = [loss for loss in losses if loss.is_shown]
     if not visible:
         return _without_losses(hidden, begins_compacted, inside_calls, elsewhere)
-    worst = max(
-        visible,
-        key=lambda loss: (
-            loss.forgetting.usd or 0,
-            loss.forgetting.tokens,
-            len(_gone_wishes(loss)),
-        ),
-    )
-    sentences = [
-        _event_words(visible),
-        _wish_words(worst),
-        ""
-        if worst.is_readable
-        else "Its summary is not readable in this file, so what else it lost is unknown.",
-    ]
+    worst = max(visible, key=_rank_loss)
+    sentences = [_event_words(visible), _wish_words(worst)]
+    if not worst.is_readable:
+        sentences.append(
+            "Its summary is not readable in this file, so what else it lost is unknown."
+        )
     if hidden:
         sentences.append(f"What {plural(len(hidden), 'silent drop')} removed is not in the file.")
     cost = worst.forgetting
@@ -446,7 +442,7 @@ def _compaction_words(threads: Sequence[ThreadCost], thread_id: str) -> str:
     if all(name != thread_id for name, _ in steps):
         single = "The compaction of another thread"
         several = " of other threads"
-    paid = sum(economics.paid is True for economics in priced)
+    paid = len([economics for economics in priced if economics.paid])
     saved = sum((_net_saving(economics) for economics in priced), Decimal(0))
     result = f"saving {dollars(saved)}" if saved >= 0 else f"costing {dollars(-saved)} more"
     subject = f"{paid:,} of {len(priced):,} compactions{several} paid for themselves"
@@ -481,5 +477,8 @@ def short_answers(
     session: Session, thread: Thread, window_at: Callable[[int | None], int | None]
 ) -> tuple[ShortAnswer, ...]:
     """Return the three answers about a thread; the cost is that of the whole session. O(text)."""
-    filled = filled_answer(session, thread, window_at)
-    return filled, lost_answer(session, thread), cost_answer(session, thread)
+    return (
+        filled_answer(session, thread, window_at),
+        lost_answer(session, thread),
+        cost_answer(session, thread),
+    )

@@ -87,15 +87,18 @@ def find_changed_message(
     same, changes = find_parting(former.view, request.view)
     if same >= len(former.view) or not (changes.lost or changes.faded or changes.changed):
         return None
-    was = former.view.tail(same)
-    now = request.view.tail(same)
-    old = was[0] if was else None
-    new = now[0] if now else None
-    diff = changed_lines(message_lines(old) if old else "", message_lines(new) if new else "")
-    why = break_words.say_message_changed(
-        drop.why if drop is not None else "", same, len(former.view)
-    )
-    changed = new or old
+    old_tail = former.view.tail(same)
+    new_tail = request.view.tail(same)
+    old = old_tail[0] if old_tail else None
+    new = new_tail[0] if new_tail else None
+    old_lines = message_lines(old) if old else ""
+    new_lines = message_lines(new) if new else ""
+    drop_reason = drop.why if drop is not None else ""
+    first_changed = new or old
     return MissExplanation(
-        "prefix-changed", evidence=why, message=changed.id if changed else "", place=same, diff=diff
+        "prefix-changed",
+        evidence=break_words.say_message_changed(drop_reason, same, len(former.view)),
+        message=first_changed.id if first_changed else "",
+        place=same,
+        diff=changed_lines(old_lines, new_lines),
     )

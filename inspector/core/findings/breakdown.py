@@ -52,9 +52,10 @@ def server_of(tool: str, client: str = "", arguments: Json = None) -> str:
     match = _SPELLED.fullmatch(tool)
     if match is not None:
         return next(group for group in match.groups() if group is not None)
-    if client == "opencode" and tool not in _OPENCODE_OWN and (match := _OPENCODE.fullmatch(tool)):
-        return match["server"]
-    return ""
+    if client != "opencode" or tool in _OPENCODE_OWN:
+        return ""
+    match = _OPENCODE.fullmatch(tool)
+    return match["server"] if match is not None else ""
 
 
 def offered(prompt: Prompt, client: str = "") -> Iterator[tuple[str, str, Json]]:
@@ -170,7 +171,8 @@ def break_down(size: Sizer, pressure: Pressure, buffer: Buffer, calls: ToolCalls
     ]
     children.sort(key=lambda child: -child.tokens)
     total = pressure.tokens or 0
-    if unseen := total - sum(tokens for _, tokens in parts):
+    unseen = total - sum(tokens for _, tokens in parts)
+    if unseen:
         children.append(BreakdownNode("unseen", "category", unseen))
     places = tuple(range(len(buffer.messages)))
     tree = BreakdownNode(
@@ -247,7 +249,8 @@ def _share_tokens(tokens: int, groups: Mapping[Step, Sequence[_Row]]) -> list[tu
     weights = [sum(map(_WEIGHT, group)) for group in groups.values()]
     whole = sum(weights)
     if not whole:
-        weights, whole = [1.0] * len(weights), len(weights)
+        weights = [1.0] * len(weights)
+        whole = len(weights)
     shares = [tokens * (weight / whole) for weight in weights]
     return list(zip(groups, rounded(shares, tokens), strict=True))
 
@@ -318,7 +321,7 @@ def _prompt_rows(estimator: Estimator, prompt: Prompt, client: str) -> Iterator[
     schemas = list(offered(prompt, client))
     alone = [_schema_tokens(estimator, definition) for _, _, definition in schemas]
     whole = sum(alone) or 1
-    tokens = sizes[-1][1]
+    _, tokens = sizes[-1]
     for (name, server, _), share in zip(schemas, alone, strict=True):
         yield _Row(
             "tools", _tool_path(server, name), place=None, weight=tokens * unit * share / whole
@@ -347,24 +350,24 @@ def _tools(tree: BreakdownNode, calls: ToolCalls) -> list[OfferedTool]:
                 schemas[key] = schemas.get(key, 0) + node.tokens
             else:
                 used[key] += node.tokens
-                called[key] += (node.calls or 0) * (category.name == "tool calls")
-    for call in calls.by_id.values():
-        called[calls.server(call), call.name] += 0
+                are_calls = category.name == "tool calls"
+                called[key] += (node.calls or 0) if are_calls else 0
+    for call in calls.by_id.values():  # tools that were called, but not in this buffer
+        called.setdefault((calls.server(call), call.name), 0)
     tools = []
     for key in dict.fromkeys((*schemas, *called)):
         server, name = key
-        if name != _UNKNOWN:
-            in_thread = calls.count.get(name, 0)
-            tools.append(
-                OfferedTool(
-                    name,
-                    server,
-                    schema_tokens=schemas.get(key),
-                    calls=in_thread,
-                    calls_in_buffer=called[key],
-                    tokens=used[key],
-                )
-            )
+        if name == _UNKNOWN:
+            continue
+        tool = OfferedTool(
+            name,
+            server,
+            schema_tokens=schemas.get(key),
+            calls=calls.count.get(name, 0),
+            calls_in_buffer=called[key],
+            tokens=used[key],
+        )
+        tools.append(tool)
     return sorted(tools, key=lambda tool: -(tool.tokens + (tool.schema_tokens or 0)))
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from inspector.core.buffer import is_prefix, shared
+from inspector.core.buffer import shared
 from inspector.core.drops import Drop, thread_drops
 from inspector.core.findings import break_words
 from inspector.core.findings.break_causes import (
@@ -24,6 +24,15 @@ from inspector.core.findings.break_causes import (
     find_changed_message,
     find_changed_prompt,
     find_signed_cause,
+)
+from inspector.core.findings.prompt_ends import (
+    AROUND,
+    NEAR,
+    PromptEnd,
+    find_earlier_read,
+    find_later_read,
+    find_prompt_end,
+    is_short,
 )
 from inspector.core.heavy import KnownByThread, checkpoint
 from inspector.core.session import Request, Session, Sign, Thread, seconds_between
@@ -36,10 +45,8 @@ from inspector.core.usage import FIVE_MINUTES_S, MISSED, Usage, cache_missed, ca
 NO_WASTE: frozenset[BreakCause] = frozenset(("compaction", "other-cache", "unknown"))
 """Causes that do not count as avoidable: a compaction is intended, the provider chooses the cache, and an unknown cause
 may be one of these."""
-_NEAR = 700
-"""Tokens by which reading may end before the end of the cached prompt (blocks, rounding)."""
-_AROUND = 64
-"""Requests before and after a cache miss whose counts are compared."""
+_LEAST_SHORTFALL = MISSED // 5
+"""Tokens by which reading must have ended before the end of the first prompt, to have ended inside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +77,14 @@ class Rebilling:
     """True if the cause follows from counts, or from the usual behaviour of such providers, and not from a record."""
     life_s: float | None = None
     """Cache lifetime in seconds; None unless the cause is that it expired."""
+
+
+class _Reported(NamedTuple):
+    """A request with its reported usage, and the model that answered it."""
+
+    request: Request
+    usage: Usage
+    model: str
 
 
 class _ReadingEnd(NamedTuple):
@@ -103,8 +118,8 @@ class _KnownMisses:
     """The signs of the session that concern the thread."""
     writers: frozenset[str]
     """Models whose provider reports cache writes."""
-    ends: Sequence[tuple[int, Request]]
-    """(tokens of the prompt, request) of each request."""
+    ends: Sequence[PromptEnd]
+    """The ends of the prompts of all requests with usage."""
     misses: tuple[Rebilling, ...]
 
     def count_settled(self, thread: Thread, signs: Sequence[Sign]) -> int:
@@ -114,7 +129,7 @@ class _KnownMisses:
         if (self.signs, compactions) != (signs, first_compactions):
             return 0
         same = count_same_requests(self.thread.requests, thread.requests)
-        return max(0, same - _AROUND - 1)  # a miss is also explained by the requests that follow it
+        return max(0, same - AROUND - 1)  # a miss is also explained by the requests that follow it
 
 
 _KNOWN = KnownByThread[_KnownMisses]()
@@ -142,19 +157,20 @@ def _find_misses(
     if former is not None and settled and not writers <= former.writers:
         # Another model reports writes, so that earlier causes change.
         return _find_misses(thread, session, signs, None)
-    ends, misses = list[tuple[int, Request]](), list[Rebilling]()
+    ends = list[PromptEnd]()
+    misses = list[Rebilling]()
     if former is not None and settled:
         writers = former.writers
-        last = bisect_left(former.ends, settled, key=lambda end: end[1].index)
+        last = bisect_left(former.ends, settled, key=lambda end: end.request.index)
         ends = list(former.ends[:last])
         misses = [miss for miss in former.misses if miss.request < settled]
-    detective = _Detective(thread, session, signs, writers, ends)
-    misses += detective.find_misses(settled)
+    finder = _MissFinder(thread, session, signs, writers, ends)
+    misses += finder.find_misses(settled)
     return _KnownMisses(thread, signs, writers, ends, misses=tuple(misses))
 
 
 @dataclass(slots=True)
-class _Detective:
+class _MissFinder:
     """Goes through the requests of a thread and explains each cache miss."""
 
     thread: Thread
@@ -162,8 +178,8 @@ class _Detective:
     _signs: Sequence[Sign]
     _writers: frozenset[str]
     """Models whose provider reports cache writes."""
-    _ends: list[tuple[int, Request]]
-    """(tokens of the prompt, request) of each request so far."""
+    _ends: list[PromptEnd]
+    """The ends of the prompts of all requests so far."""
     _drops: Mapping[int, Drop] | None = None
 
     def find_misses(self, start: int) -> Iterator[Rebilling]:
@@ -171,31 +187,30 @@ class _Detective:
         usages = (request.usage for request in self.thread.requests if request.usage)
         if not any(usage.cache_read or usage.cache_write for usage in usages):
             return
-        before = self._ends[-1][1] if self._ends else None
-        former: tuple[Request, Usage, str] | None = None
+        former: _Reported | None = None
+        before = self._ends[-1].request if self._ends else None
         if before is not None and before.usage is not None:
-            former = before, before.usage, model_at(self.thread, before.index)
+            former = _Reported(before, before.usage, model_at(self.thread, before.index))
         for request, model in named_models(self.thread, start):
             checkpoint(request.index, len(self.thread.requests))
             usage = request.usage
             if usage is None or not usage.prompt:
                 continue
+            reported = _Reported(request, usage, model)
             if former is not None:
-                yield from self._compare_requests(former, (request, usage, model))
-            former = request, usage, model
-            self._ends.append((usage.prompt, request))
+                yield from self._compare_requests(former, reported)
+            former = reported
+            self._ends.append(PromptEnd(usage.prompt, request))
 
-    def _compare_requests(
-        self, former: tuple[Request, Usage, str], current: tuple[Request, Usage, str]
-    ) -> Iterator[Rebilling]:
+    def _compare_requests(self, former: _Reported, reported: _Reported) -> Iterator[Rebilling]:
         """Yield the miss of a request, if it did not read what the former request had left in the cache."""
-        request, usage, model = current
-        missed = cache_missed(former[1], usage)
+        request, usage, model = reported
+        missed = cache_missed(former.usage, usage)
         if not missed:
             return
-        resent = max(0, min(former[1].cached, usage.prompt) - usage.cache_read)
-        pause = seconds_between(former[0].time, request.time)
-        cause = self._explain(former[0], request, usage, (former[2], model), pause)
+        resent = max(0, min(former.usage.cached, usage.prompt) - usage.cache_read)
+        pause = seconds_between(former.request.time, request.time)
+        cause = self._explain(former, reported, pause)
         usd, avoidable_usd = price_resent(usage, model, request.time, tokens=resent)
         yield Rebilling(
             self.thread.id,
@@ -215,60 +230,52 @@ class _Detective:
         )
 
     def _explain(
-        self,
-        former: Request,
-        request: Request,
-        usage: Usage,
-        models: tuple[str, str],
-        pause: float | None,
+        self, former: _Reported, reported: _Reported, pause: float | None
     ) -> MissExplanation:
         """Return the first cause that the file shows."""
-        model = models[1]
-        expired = self._find_expiry(former, model, pause)
-        recorded = self._find_recorded_cause(former, request, usage, models, expired)
+        request, usage, model = reported
+        expired = self._find_expiry(former.request, model, pause)
+        recorded = self._find_recorded_cause(former, reported, expired)
         if recorded is not None:
             return recorded
-        changed = find_changed_message(former, request, self._find_drop(request.index))
+        changed = find_changed_message(former.request, request, self._find_drop(request.index))
         if changed is None:
-            return self._find_unrecorded_cause(former, request, usage, model, pause)
-        missed = cache_missed(former.usage, usage) if former.usage else 0
+            return self._find_unrecorded_cause(former.request, request, usage, model, pause)
+        missed = cache_missed(former.usage, usage)
         unread = self._count_unread_before(changed, request, usage, model)
         if unread <= missed / 2:
             return changed
-        cause = self._find_unrecorded_cause(former, request, usage, model, pause)
+        cause = self._find_unrecorded_cause(former.request, request, usage, model, pause)
         return replace(
             cause, evidence=break_words.say_unread_before(changed.evidence, unread, cause.evidence)
         )
 
     def _find_recorded_cause(
-        self,
-        former: Request,
-        request: Request,
-        usage: Usage,
-        models: tuple[str, str],
-        expired: MissExplanation | None,
+        self, former: _Reported, reported: _Reported, expired: MissExplanation | None
     ) -> MissExplanation | None:
         """Return a cause that the file records outside the messages; None if there is none."""
-        is_written = models[1] in self._writers
-        compacted = self._find_compaction(former, request)
+        request, usage, model = reported
+        is_written = model in self._writers
+        compacted = self._find_compaction(former.request, request)
         if compacted is not None:
-            half = former.usage.cached / 2 if former.usage else 0
+            half = former.usage.cached / 2
             was_expired = is_written and expired is not None and usage.cache_read < half
             return expired if compacted.inferred and was_expired else compacted
-        if models[0] != models[1]:
-            return MissExplanation("model-changed", break_words.say_model_changed(*models))
+        if former.model != model:
+            changed = break_words.say_model_changed(former.model, model)
+            return MissExplanation("model-changed", changed)
         if is_written and expired is not None:
             return expired
-        return find_changed_prompt(former.prompt, request.prompt)
+        return find_changed_prompt(former.request.prompt, request.prompt)
 
     def _find_unrecorded_cause(
         self, former: Request, request: Request, usage: Usage, model: str, pause: float | None
     ) -> MissExplanation:
         """Return the most likely cause by counts, pauses and recorded events."""
         if model not in self._writers:
-            cause = self._find_other_cache(request, usage, pause) or self._find_expiry(
-                former, model, pause
-            )
+            cause = self._find_other_cache(request, usage, pause)
+            if cause is None:
+                cause = self._find_expiry(former, model, pause)
             if cause is not None:
                 return cause
         signs = [sign for sign in self._signs if former.line < sign.line < request.line]
@@ -296,9 +303,10 @@ class _Detective:
         if changed is None or changed.place is None or model in self._writers:
             return 0
         place = changed.place
-        for end, former in reversed(self._ends):
-            if len(former.view) <= place and shared(former.view, request.view) == len(former.view):
-                return max(0, end - usage.cache_read)
+        for tokens, former in reversed(self._ends):
+            length = len(former.view)
+            if length <= place and shared(former.view, request.view) == length:
+                return max(0, tokens - usage.cache_read)
         return 0
 
     def _find_drop(self, index: int) -> Drop | None:
@@ -333,32 +341,21 @@ class _Detective:
         """Find where the provider stopped reading the prompt from its cache. O(requests)."""
         read = usage.cache_read
         if not read:
-            return _ReadingEnd(
-                break_words.say_reading_stopped(0), place=0, message=_id_at(request, place=0)
-            )
-        ended = self._find_prompt_end(request, read)
+            sentence = break_words.say_reading_stopped(0)
+            return _ReadingEnd(sentence, place=0, message=_id_at(request, place=0))
+        ended = find_prompt_end(self._ends, request, read)
         if ended is not None:
             place = len(ended.view)
-            return _ReadingEnd(
-                break_words.say_reading_stopped(read, ended.index), place, _id_at(request, place)
-            )
-        first_end, first = self._ends[0] if self._ends else (0, None)
-        if first is not None and read < first_end - MISSED // 5:
-            head = first.usage.cache_read if first.usage is not None else 0
-            is_head = head > 0 and abs(head - read) < _NEAR
-            return _ReadingEnd(
-                break_words.say_reading_stopped(read, head=head if is_head else 0),
-                place=0,
-                message=_id_at(request, place=0),
-            )
+            sentence = break_words.say_reading_stopped(read, ended.index)
+            return _ReadingEnd(sentence, place, _id_at(request, place))
+        if self._ends and read < self._ends[0].tokens - _LEAST_SHORTFALL:
+            first_usage = self._ends[0].request.usage
+            head = first_usage.cache_read if first_usage is not None else 0
+            if abs(head - read) >= NEAR:
+                head = 0
+            sentence = break_words.say_reading_stopped(read, head=head)
+            return _ReadingEnd(sentence, place=0, message=_id_at(request, place=0))
         return _ReadingEnd(break_words.say_reading_stopped(read), place=None, message="")
-
-    def _find_prompt_end(self, request: Request, read: int) -> Request | None:
-        """Return the newest shorter request whose prompt ended where reading stopped; None if there is none."""
-        for end, former in reversed(self._ends):
-            if _is_end(end, read) and len(former.view) < len(request.view):
-                return former if len(former.view) else None
-        return None
 
     def _explain_by_place(
         self, request: Request, usage: Usage, pause: float | None, model: str, signs: Sequence[Sign]
@@ -370,9 +367,8 @@ class _Detective:
             signed = find_signed_cause(signs, stopped, place, message)
             if signed is not None:
                 return signed
-        effort = break_words.say_signs(
-            [sign for sign in signs if sign.what.startswith("effort")], "settings"
-        )
+        effort_signs = [sign for sign in signs if sign.what.startswith("effort")]
+        effort = break_words.say_signs(effort_signs, "settings")
         if effort and place == 0 and _OPENAI.match(model):
             return MissExplanation(
                 "prefix-changed",
@@ -394,17 +390,19 @@ class _Detective:
 
     def _is_lost_early(self, usage: Usage, pause: float | None) -> bool:
         """Is the pause unknown, or long and not even the text before the first message was read from the cache?"""
-        first = self._ends[0][1].usage if self._ends else None
-        head = first.cache_read - _NEAR if first is not None else 0
-        return pause is None or (pause > FIVE_MINUTES_S and usage.cache_read < head)
+        if pause is None:
+            return True
+        first = self._ends[0].request.usage if self._ends else None
+        head = first.cache_read - NEAR if first is not None else 0
+        return pause > FIVE_MINUTES_S and usage.cache_read < head
 
     def _find_other_cache(
         self, request: Request, usage: Usage, pause: float | None
     ) -> MissExplanation | None:
         """Return that another cache still held the prompt; None unless the counts of other requests show it."""
-        held = self._find_later_read(request, usage)
-        if not held and _is_short(pause):
-            held = self._find_earlier_read(request, usage)
+        held = find_later_read(self.thread, self._ends, request, usage)
+        if not held and is_short(pause):
+            held = find_earlier_read(self._ends, request, usage)
         if not held:
             return None
         stopped, place, message = self._find_end_of_reading(request, usage)
@@ -416,67 +414,9 @@ class _Detective:
             inferred=True,
         )
 
-    def _list_former(self, request: Request) -> Sequence[tuple[int, Request]]:
-        """List (tokens of the prompt, request) of the last requests whose whole prompt is the beginning of this one."""
-        return [
-            (end, former)
-            for end, former in self._ends[-_AROUND:]
-            if shared(former.view, request.view) == len(former.view)
-        ]
-
-    def _find_later_read(self, request: Request, usage: Usage) -> str:
-        """Name a later request that read an entry that only requests before this one can have written; else empty."""
-        former, time = self._list_former(request), request.time
-        for later in self.thread.requests[request.index + 1 : request.index + 1 + _AROUND]:
-            pause, time = seconds_between(time, later.time), later.time
-            if later.usage is None or later.model != request.model or not _is_short(pause):
-                break
-            if not is_prefix(request.view, later.view):
-                break
-            read = later.usage.cache_read
-            old = next((earlier for end, earlier in reversed(former) if _is_end(end, read)), None)
-            is_further = read > usage.cache_read + _NEAR and not _is_end(usage.prompt, read)
-            if old is not None and is_further:
-                return break_words.say_read_again(later.index, read, old.index)
-        return ""
-
-    def _find_earlier_read(self, request: Request, usage: Usage) -> str:
-        """Name an earlier request that had read further, if reading stopped at the end of an older prompt; else empty.
-
-        Also empty if prompts end so close together that any place is the end of one, and at the beginning of a turn,
-        because unrecorded thinking may have been removed there, which begins at the end of a prompt.
-        """
-        former = self._list_former(request)
-        added = request.view.tail(len(former[-1][1].view)) if former else ()
-        if any(message.role == "user" for message in added):
-            return ""
-        reads = [
-            (earlier.index, earlier.usage.cache_read)
-            for _, earlier in former
-            if earlier.usage is not None
-        ]
-        further = [(index, read) for index, read in reads if read > usage.cache_read + _NEAR]
-        ends = [end for end, _ in former]
-        at = next(
-            (n for n in reversed(range(len(ends) - 1)) if _is_end(ends[n], usage.cache_read)), None
-        )
-        if further and at is not None and ends[at + 1] - ends[at] > 2 * _NEAR:
-            return break_words.say_read_before(*further[-1])
-        return ""
-
 
 _OPENAI = re.compile(r"gpt-|o\d|codex")
 _NO_COMPACTIONS = ("rewind", "edit", "model switch", "prompt")
-
-
-def _is_short(pause_s: float | None) -> bool:
-    """Is the pause known, and too short for cache entries to expire?"""
-    return pause_s is not None and pause_s <= FIVE_MINUTES_S
-
-
-def _is_end(end: int, read: int) -> bool:
-    """Did reading stop at the end of a prompt of `end` tokens?"""
-    return -_NEAR // 7 <= end - read <= _NEAR
 
 
 def avoidable(breaks: Iterable[Rebilling]) -> Decimal | None:

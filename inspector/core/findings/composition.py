@@ -85,10 +85,12 @@ def split_prompt_text(text: str, *, by_client: bool, system: bool = False) -> li
         by_client: True if a mark on the message, or its place, shows that the client wrote the text.
         system: True if the text is the system prompt, or part of it.
     """
-    if not system and (notice := _NOTICE.match(text)):
-        return [TextPiece("reminders", (notice[1] or "task notification").strip()[:_LABEL], text)]
     if system:
         return list(_sections(text, "system"))
+    notice = _NOTICE.match(text)
+    if notice is not None:
+        label = (notice[1] or "task notification").strip()
+        return [TextPiece("reminders", label[:_LABEL], text)]
     if by_client or text.lstrip().startswith(_BEGINS):
         return list(_sections(text, "reminders"))
     return _split_user_text(text)
@@ -245,9 +247,10 @@ def message_category(message: Message) -> Category:
 def _main(message: Message, segments: Sequence[Segment]) -> Category:
     if not segments:
         return "assistant" if message.role == "assistant" else "user"
-    return next(
-        (segment for segment in segments if not isinstance(segment.part, Thinking)), segments[0]
-    ).category
+    for segment in segments:
+        if not isinstance(segment.part, Thinking):
+            return segment.category
+    return segments[0].category
 
 
 def split(
@@ -277,12 +280,11 @@ def split(
 def weigh_parts(estimator: Estimator, message: Message, parts: Iterable[Part]) -> int:
     """Return the weight of some parts of a message, without its framing."""
     if isinstance(estimator, Weigher):
-        recorded = dict(zip(map(id, message.parts), estimator.part_weights(message), strict=False))
-        alone = list(parts)
-        new = [part for part in alone if id(part) not in recorded]
-        return sum(recorded.get(id(part), 0) for part in alone) + sum(
-            estimator.weigh_parts(new) if new else ()
-        )
+        weights = dict(zip(map(id, message.parts), estimator.part_weights(message), strict=False))
+        chosen_parts = list(parts)
+        known_weight = sum(weights.get(id(part), 0) for part in chosen_parts)
+        new = [part for part in chosen_parts if id(part) not in weights]
+        return known_weight + sum(estimator.weigh_parts(new)) if new else known_weight
     frame = weight(estimator, replace(message, parts=()))
     return weight(estimator, replace(message, parts=tuple(parts))) - frame
 
@@ -357,9 +359,10 @@ def _packed(estimator: Estimator, message: Message) -> int:
     key = _key(estimator)
     if key not in message.counts:
         weights = split(estimator, message, segments(message))
-        message.counts[key] = sum(
-            weights.get(category, 0) << n * _BITS for n, category in enumerate(CATEGORIES)
-        )
+        packed = 0
+        for category in reversed(CATEGORIES):
+            packed = (packed << _BITS) + weights.get(category, 0)
+        message.counts[key] = packed
     return message.counts[key]
 
 

@@ -218,7 +218,8 @@ def _kind_of_work(call: ToolCall) -> str:
     """Return the name of the tool with its file, else with the program that it runs and the first argument."""
     if looks_only(call):
         return _LOOK
-    if path := path_of(call):
+    path = path_of(call)
+    if path:
         return f"{call.name} {path}"
     command = _FOLDER.sub("", command_of(call))
     program = _COMMAND.match(command)

@@ -106,9 +106,11 @@ class _Support:
         if fact.text in self._text:
             return True
         if fact.kind == "path":
-            return fact.text.rstrip("/").rpartition("/")[2] in self._text
+            _, _, file_name = fact.text.rstrip("/").rpartition("/")
+            return file_name in self._text
         if fact.kind == "url":
-            return fact.text.partition("://")[2].rstrip("/") in self._text
+            _, _, without_scheme = fact.text.partition("://")
+            return without_scheme.rstrip("/") in self._text
         return _letters(fact.text) in self._bare_text
 
 

@@ -174,18 +174,22 @@ class Verdicts:
             uses: Later requests that used the fact.
             whole: The name that the row shows.
         """
-        message = next(
-            (gone[name] for name in names if gone[name]), uses[0].message if uses else ""
-        )
+        messages = [gone[name] for name in names if gone[name]]
+        messages += [use.message for use in uses]
+        message = messages[0] if messages else ""
         place = (self.places or {}).get(message, NO_PLACE)
         echoes = [self.echo(name) for name in names]
         echo = max(echoes, key=lambda heard: (_ORDER[heard.verdict], heard.share))
         verdict: LostVerdict = echo.verdict
         why = ""
-        if verdict != "carried" and (why := self.finished(whole, message)):
-            verdict = "done"
-        elif verdict != "carried" and (why := self.unknown(whole, message)):
-            verdict = "unknown"
+        if verdict != "carried":
+            why_done = self.finished(whole, message)
+            why_unknown = "" if why_done else self.unknown(whole, message)
+            why = why_done or why_unknown
+            if why_done:
+                verdict = "done"
+            elif why_unknown:
+                verdict = "unknown"
         nearest = echo.nearest if verdict in ("unsure", "carried") else ""
         is_made = any(name.text in self.outside for name in names)
         is_late = self.until is not None and all(use.request >= self.until for use in uses)
@@ -206,6 +210,19 @@ class Verdicts:
 _ORDER = {"gone": 0, "unsure": 1, "carried": 2}
 
 
+def _drop_repeated(uses: Iterable[NeededAgain]) -> tuple[NeededAgain, ...]:
+    """Return the first use in each message of each request, in the order of the last one."""
+    last_first = reversed(list(uses))
+    by_place = {(use.request, use.message): use for use in last_first}
+    return tuple(reversed(by_place.values()))
+
+
+def _rank_row(row: LostRow) -> tuple[int, int, int]:
+    """Return the sort key of a row: by harm, then for facts that hurt little by kind, then by later uses."""
+    kind_rank = row.fact.rank if row.hurts >= QUIET else 0
+    return row.hurts, kind_rank, -len(row.needed)
+
+
 def ranked(
     gone: Mapping[Fact, str],
     verdicts: Verdicts,
@@ -221,12 +238,9 @@ def ranked(
     rows = []
     for fact, names in distinct(gone):
         uses = [use for name in names for use in (needed or {}).get(name, ())]
-        once = tuple({(use.request, use.message): use for use in reversed(uses)}.values())[::-1]
-        rows.append(verdicts.row(names, gone, once, fact))
+        rows.append(verdicts.row(names, gone, _drop_repeated(uses), fact))
     rows = _mark_repeats(rows)
-    rows.sort(
-        key=lambda row: (row.hurts, row.fact.rank if row.hurts >= QUIET else 0, -len(row.needed))
-    )
+    rows.sort(key=_rank_row)
     lines = _group_by_line(rows)
     heads = {id(line[0]) for line in lines}
     return (*(line[0] for line in lines), *(row for row in rows if id(row) not in heads))
@@ -353,6 +367,8 @@ def _line_text(rows: Sequence[LostRow]) -> str:
     texts = [row.fact.text for row in rows]
     if len(rows) == 1:
         return texts[0]
-    folder = commonpath([text.rpartition("/")[0] for text in texts])
-    listed = ", ".join(text[len(folder) + 1 :] for text in texts)
-    return f"{folder}/: {listed}"
+    folders = [text.rpartition("/")[0] for text in texts]
+    common = commonpath(folders)
+    names_start = len(common) + 1
+    listed = ", ".join(text[names_start:] for text in texts)
+    return f"{common}/: {listed}"

@@ -34,7 +34,8 @@ def find_prompt_change(former: Request, request: Request) -> PromptChange:
     if _differ(before.system, now.system):
         return _describe_system_change(before.system or "", now.system or "")
     if _differ(before.tools, now.tools):
-        return PromptChange(say_tools_changed(*compare_tools(before, now)))
+        removed, added, changed = compare_tools(before, now)
+        return PromptChange(say_tools_changed(removed, added, changed))
     same, changes = find_parting(former.view, request.view)
     is_changed = changes.lost or changes.faded or changes.changed
     if same >= len(former.view) or not is_changed:

@@ -98,11 +98,13 @@ def recorded_step(thread: Thread, drops: Drops, at: int) -> RecordedStep | None:
     before = thread_before(thread, at, arrivals(thread)[at])
     place = thread.place(at)
     numbers = tuple(
-        n for n, compaction in enumerate(thread.compactions) if compaction.before_request == at
+        number
+        for number, compaction in enumerate(thread.compactions)
+        if compaction.before_request == at
     )
-    compactions = [thread.compactions[n] for n in numbers]
+    compactions = [thread.compactions[number] for number in numbers]
     summaries = [compaction for compaction in compactions if compaction.kind == "summary"]
-    changed, renamed = change_fates(before.end, place.view, bool(summaries))
+    changed, renamed = change_fates(before.end, place.view, summarised=bool(summaries))
     if compactions:
         main = (summaries or compactions)[0]  # a summary is more informative than a clean-up
         record = explain_record(main)

@@ -114,34 +114,40 @@ def repeats(size: Sizer, buffer: Buffer, calls: ToolCalls) -> tuple[Repeat, ...]
     def subject(at: int) -> str:
         message = buffer.messages[at]
         call = message.calls[0] if message.calls else None
-        if (result := message.result) is not None:
+        result = message.result
+        if result is not None:
             call = calls_here.get(result.call_id) or calls.by_id.get(result.call_id)
         return subject_of(call) if call is not None else ""
 
     duplicates = []
     for row in index.rows():
         copies = index.places(row)
-        spans = [
-            text_lines(span.message, span.text)[span.first : span.last + 1] for span in copies[-1]
-        ]
+        newest_copy = copies[-1]
+        spans = []
+        for span in newest_copy:
+            lines = text_lines(span.message, span.text)
+            spans.append(lines[span.first : span.last + 1])
         subjects = {subject(copy[0].message) for copy in copies}
-        newest = "\n".join("\n".join(span) for span in spans)
-        duplicates.append(Repeat(_described(subjects - {""}, spans), size.text(newest), copies))
+        text = "\n".join("\n".join(span_lines) for span_lines in spans)
+        duplicates.append(Repeat(_described(subjects - {""}, spans), size.text(text), copies))
     return tuple(sorted(duplicates, key=lambda duplicate: -duplicate.free))
 
 
 def _described(subjects: set[str], spans: Sequence[Sequence[str]]) -> str:
     """Return the file or command if all copies have the same; else the beginning of the span."""
     if len(subjects) != 1:
-        bare = (line for span in spans for line in lines_of("\n".join(span)))
-        begins = next((line.strip() for line in bare if line.strip()), "")
-        if len(begins) > _BEGINNING:
-            return f"{begins[: _BEGINNING - 1]}…"
-        return begins
-    numbers = [printed for span in spans if (printed := _numbers(span))]
+        bare = (line.strip() for span in spans for line in lines_of("\n".join(span)))
+        first_line = next(filter(None, bare), "")
+        if len(first_line) > _BEGINNING:
+            return f"{first_line[: _BEGINNING - 1]}…"
+        return first_line
+    (subject,) = subjects
+    numbers = list(filter(None, map(_numbers, spans)))
+    if not numbers:
+        return subject
+    ranges = ", ".join(numbers[:_RANGES])
     more = ", …" if len(numbers) > _RANGES else ""
-    lines = f" lines {', '.join(numbers[:_RANGES])}{more}" if numbers else ""
-    return subjects.pop() + lines
+    return f"{subject} lines {ranges}{more}"
 
 
 class _LineIndex:

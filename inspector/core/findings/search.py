@@ -52,13 +52,11 @@ def find_text(thread: Thread, text: str, case: bool = False) -> tuple[Hit, ...]:
     searched = (*stays.values(), *elsewhere)
     for place, (message, stay) in enumerate(searched):
         checkpoint(place, len(searched))
-        matches = (
-            (n, start)
-            for n, part in enumerate(message.parts)
-            if (start := find(part_text(part))) >= 0
-        )
-        if (first := next(matches, None)) is not None:
-            hits.append(Hit(message, *first, stay))
+        for part_place, part in enumerate(message.parts):
+            start = find(part_text(part))
+            if start >= 0:
+                hits.append(Hit(message, part_place, start, stay))
+                break
     never = len(thread.requests) + 1
     return tuple(sorted(hits, key=lambda hit: hit.stay.first if hit.stay else never))
 

@@ -134,7 +134,8 @@ class SessionCost:
             for call, bill in zip(of_thread.calls, of_thread.beside, strict=True):
                 bills[side_model(call, of_thread.thread)].append(bill)
         subtotals = {model: sum_known(of_model) for model, of_model in bills.items()}
-        return dict(sorted(subtotals.items(), key=lambda pair: -pair[1].usd))
+        most_expensive_first = sorted(subtotals, key=lambda model: -subtotals[model].usd)
+        return {model: subtotals[model] for model in most_expensive_first}
 
     @property
     def output_is_final(self) -> bool:

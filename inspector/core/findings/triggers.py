@@ -90,14 +90,13 @@ class ClientTrigger:
     @property
     def label(self) -> str:
         """Return the short form: `Claude Code 76.6%`, `Claude Code 79–88%`."""
-        ends = self._ends()
-        digits = 1 if ends[0] == ends[1] else 0
-        low, high = (self._spell(tokens, digits) for tokens in ends)
-        return (
-            f"{self.client} {low}"
-            if low == high
-            else f"{self.client} {low.removesuffix('%')}–{high}"
-        )
+        low_tokens, high_tokens = self._ends()
+        digits = 1 if low_tokens == high_tokens else 0
+        low = self._spell(low_tokens, digits)
+        high = self._spell(high_tokens, digits)
+        if low == high:
+            return f"{self.client} {low}"
+        return f"{self.client} {low.removesuffix('%')}–{high}"
 
     @property
     def notches(self) -> tuple[int, ...]:
@@ -181,11 +180,14 @@ def _lacks_triggers(thread: Thread) -> bool:
 def _name_and_version(session: Session) -> tuple[str, str]:
     """Return `("Claude Code", "2.1.62")`; the version is empty if the file names none, or several."""
     harness = harness_of(session)
-    version = _VERSION.search(session.client)
-    name = _VERSION.sub("", session.client).strip()
+    name = _VERSION.sub("", session.client).strip() or "The client"
     if harness != DEFAULT_POLICY:
-        name = TITLES[harness].partition(" (")[0]
-    return name or "The client", version[0].strip() if version and " to " not in version[0] else ""
+        name, _, _ = TITLES[harness].partition(" (")
+    match = _VERSION.search(session.client)
+    version = match[0] if match is not None else ""
+    if " to " in version:
+        version = ""
+    return name, version.strip()
 
 
 _VERSION = re.compile(r"\s+v?\d[\w.+-]*(?: to .*)?$")

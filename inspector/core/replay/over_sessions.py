@@ -48,10 +48,11 @@ def _summarise(policy: str, entries: Sequence[tuple[Standing, float | None]]) ->
     needed = [
         standing.needed_per_1000 for standing, _ in feasible if standing.needed_per_1000 is not None
     ]
+    infeasible_count = len(entries) - len(feasible)
     return PolicySummary(
         policy,
         sessions=len(entries),
-        infeasible=len(entries) - len(feasible),
+        infeasible=infeasible_count,
         cost=estimate_mean(costs) if costs else None,
         needed_per_1000=estimate_mean(needed) if needed else None,
         in_front=sum(standing.in_front for standing, _ in entries),

@@ -246,12 +246,12 @@ class LossLedger:
         needed = {regret.fact for regret in self._regrets}
         ever_lost = [facts[number] for number in self._ever_lost]
         gone = distinct(dict.fromkeys((*ever_lost, *needed)))
-        kept = {facts[number] for number in self._touched - self._ever_lost} - needed
+        kept_facts = {facts[number] for number in self._touched - self._ever_lost} - needed
         needed_later = sum(not needed.isdisjoint(names) for _, names in gone)
         carried = self._carried()
         paraphrased = sum(_is_carried(carried, names) for _, names in gone)
         lost = len(gone) - paraphrased
-        total = len(kept) + len(gone)
+        total = len(kept_facts) + len(gone)
         return Losses(
             total,
             paraphrased,

@@ -103,8 +103,9 @@ class SummaryCall:
 def sum_calls(calls: Sequence[SummaryCall]) -> SummaryCall:
     """Return several calls as one, with the sums of their tokens."""
     usages = [call.usage for call in calls]
+    uncached = sum(usage.input for usage in usages)
     usage = Usage(
-        input=sum(usage.input for usage in usages),
+        input=uncached,
         cache_read=sum(usage.cache_read for usage in usages),
         cache_write=sum(usage.cache_write for usage in usages),
         output=sum(usage.output for usage in usages),

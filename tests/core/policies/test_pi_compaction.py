@@ -12,7 +12,7 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pi import POLICY, PiPolicy
 from inspector.core.policies.pi.compaction import Supplied, Veto
 from inspector.core.policies.pi.context_size import is_overflow, read_summary, says_overflow
-from inspector.core.policies.pi.entries import NO_FILES, Files, files_in, files_of
+from inspector.core.policies.pi.files import NO_FILES, Files, files_in, files_of
 from inspector.core.policies.pi.serialising import serialise_messages
 from inspector.core.policies.pi.settings import PiState
 from inspector.core.policies.verdict import CallReport, PolicyInput

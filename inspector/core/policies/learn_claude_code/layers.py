@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from inspector.core.calls import used_last
 from inspector.core.dialects.anthropic import result_content, wire_groups
-from inspector.core.message import Message, Text, ToolResult
+from inspector.core.message import Json, Message, Text, ToolResult
 from inspector.core.needs import (
     Answer,
     Conversation,
@@ -185,15 +185,12 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
     recent, acknowledged = choose_kept(messages, settings)
     acknowledgement = Message(f"{summary.id}-ok", "assistant", (Text(ACKNOWLEDGED),), summary=True)
     after = (summary, acknowledgement, *recent) if acknowledged else (summary, *recent)
-    event = Event(
-        "compacted",
-        {
-            "layer": layer,
-            "tokens_before": count_list_tokens(messages),
-            "tokens_after": count_list_tokens(after),
-            "transcript_path": path,
-        },
-    )
+    fields: dict[str, Json] = {
+        "layer": layer,
+        "tokens_before": count_list_tokens(messages),
+        "tokens_after": count_list_tokens(after),
+        "transcript_path": path,
+    }
     stays = {message.id for message in after}
     changed: dict[str, FateName] = {
         message.id: "summarised" for message in messages if message.id not in stays
@@ -202,7 +199,7 @@ def compact_list(layer: Layer, context: LearnContext) -> Done[LearnState]:
         layer,
         buffer=context.buffer.with_messages(after),
         running=LearnState(),
-        events=(event,),
+        events=(Event("compacted", fields),),
         changed=changed,
     )
 
@@ -281,9 +278,9 @@ def choose_kept(
         else:
             start = earlier
             recent = flatten_wires(whole[earlier:])
-    kept = (*_pinned(whole, start, settings), *recent)
-    begins_with_answer = bool(kept) and kept[0].role == "assistant"
-    return kept, not begins_with_answer
+    messages_kept = (*_pinned(whole, start, settings), *recent)
+    begins_with_answer = bool(messages_kept) and messages_kept[0].role == "assistant"
+    return messages_kept, not begins_with_answer
 
 
 def _whole_start(whole: list[Wire], start: int) -> int | None:

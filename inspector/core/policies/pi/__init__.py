@@ -79,16 +79,19 @@ class PiPolicy(Policy[PiSettings, PiState]):
     def parsed(self, data: Mapping[str, Any]) -> PiState:
         breaker = data.get("breaker") or {}
         reports = tuple(from_json(CallReport, report) for report in data.get("reports", ()))
-        return PiState(
+        state = PiState(
             reports,
             border=str(data.get("border", "")),
             checked=str(data.get("checked", "")),
+            seen=str(data.get("seen", "")),
+            first_kept=str(data.get("first_kept", "")),
+        )
+        return replace(
+            state,
             failures=int(breaker.get("failures", 0)),
             overflowed=bool(data.get("overflowed", False)),
             compactions=int(data.get("compactions", 0)),
             messages=int(data.get("messages", 0)),
-            seen=str(data.get("seen", "")),
-            first_kept=str(data.get("first_kept", "")),
         )
 
     def dump(self, running: PiState) -> dict[str, Any]:

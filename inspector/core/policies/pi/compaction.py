@@ -22,14 +22,13 @@ from inspector.core.policies.pi.context_size import (
     tokens_before,
 )
 from inspector.core.policies.pi.entries import (
-    NO_FILES,
-    Files,
     Preparation,
     count_leading_system,
     entries_at,
     find_border,
     prepare,
 )
+from inspector.core.policies.pi.files import NO_FILES, Files
 from inspector.core.policies.pi.rules import PiRules
 from inspector.core.policies.pi.serialising import serialise_messages
 from inspector.core.policies.pi.settings import PiContext, PiSettings, PiState
