@@ -88,10 +88,11 @@ class LossChoices(QFrame):
         self._compaction_box = QVBoxLayout()
         self._compaction_box.setSpacing(1)
         self.any_kind = button("All kinds", self.clear_kinds, role="flat")
+        kinds_head = row(_caption("KINDS"), ..., self.any_kind)
         inner = column(
             _caption("SHOW"),
             *self.views.values(),
-            row(_caption("KINDS"), ..., self.any_kind),
+            kinds_head,
             *self.kinds.values(),
             _caption("COMPACTIONS"),
             self._compaction_box,
