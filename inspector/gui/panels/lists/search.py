@@ -8,6 +8,7 @@ A click on a row goes to the first request that holds the message, a click on *L
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 from PySide6.QtCore import Qt
@@ -36,7 +37,7 @@ LAST, REMOVED = 5, 6
 """Columns in which a click goes to the last request that holds the message, and to the first that no longer does."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MessageHit:
     """A hit and the thread in which it was found."""
 
@@ -45,9 +46,12 @@ class MessageHit:
     calls: CallIndex = NO_CALLS
     """The calls of the thread, which name the file or command of a result."""
 
-    @property
+    @cached_property
     def row(self) -> MessageRow:
-        """The message as a row of the table: its role, tool, subject and size."""
+        """The message as a row of the table: its role, tool, subject and size.
+
+        Every paint and every change of width asks for it several times.
+        """
         return message_row(self.hit.message, self.calls)
 
     @property
