@@ -9,6 +9,7 @@ from typing import Any, get_args
 from inspector.cli.output import note, number, picked, plain, table, write_json, write_lines
 from inspector.cli.select import Selection, add_options, add_selection, select
 from inspector.core.errors import InspectorError
+from inspector.core.findings.answers import NO_COMPACTION, lost_answer
 from inspector.core.findings.give_back import give_back_text, open_and_gone
 from inspector.core.findings.judging import judged, price_judging, text_after
 from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorded_losses
@@ -62,7 +63,8 @@ def run(arguments: argparse.Namespace) -> None:
     elif arguments.json:
         write_json(losses_document(losses))
     else:
-        write_lines(lost_lines(losses, None if arguments.all else SHOWN))
+        nothing = "" if losses.each else lost_answer(chosen.session, chosen.thread).text
+        write_lines(lost_lines(losses, None if arguments.all else SHOWN, nothing))
 
 
 def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
@@ -156,10 +158,15 @@ def _describe_row(row: LostRow) -> dict[str, Any]:
     return {**picked(row, fields), "worth_telling": row.is_worth_telling, "needed_again": needed}
 
 
-def lost_lines(losses: RecordedLosses, most: int | None = SHOWN) -> Iterator[str]:
-    """Yield the text output: for each compaction what getting facts back cost, then its lost facts, at most `most`."""
+def lost_lines(
+    losses: RecordedLosses, most: int | None = SHOWN, nothing: str = NO_COMPACTION
+) -> Iterator[str]:
+    """Yield the text output: for each compaction what getting facts back cost, then its lost facts, at most `most`.
+
+    `nothing` is the output if there are no losses.
+    """
     if not losses.each:
-        yield "No compaction, and no silent drop: the whole conversation is still in context."
+        yield nothing
     for n, loss in enumerate(losses.each):
         yield from ([""] if n else [])
         yield from _compaction(loss, most)

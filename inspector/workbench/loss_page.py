@@ -14,6 +14,7 @@ from inspector.core.facts.coverage import Passages, content_words
 from inspector.core.facts.fact import SENTENCES, Fact, FactKind
 from inspector.core.facts.reading import call_text
 from inspector.core.facts.sentences import sentences
+from inspector.core.findings.answers import lost_answer
 from inspector.core.findings.lost import CompactionLoss, lost_by_compactions
 from inspector.core.findings.lost_rows import VERDICT_WORDS, LostRow, NeededAgain
 from inspector.core.message import Message, part_text
@@ -92,6 +93,8 @@ class LossPage:
     """All lost facts, the most harmful first."""
     messages: Mapping[str, Message]
     """Messages of the thread by id."""
+    nothing: str = ""
+    """What it means that there are no losses, as a sentence; empty if there are losses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,8 @@ def build_loss_page(
     index = CallIndex(thread.messages)
     entries = [_make_entry(row, loss, messages, index) for loss in losses for row in loss.rows]
     entries.sort(key=lambda entry: (entry.row.hurts, -entry.tokens_again))
-    return LossPage(thread, losses, entries, messages)
+    nothing = "" if losses else lost_answer(session, thread).text
+    return LossPage(thread, losses, entries, messages, nothing)
 
 
 def _make_entry(

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from inspector.cli.replay_sessions import describe_sessions, sessions_lines
+from inspector.core.facts.fact import Fact
 from inspector.core.replay.costs import Spending
 from inspector.core.replay.over_sessions import summarise_standings
 from inspector.core.replay.ranking import (
@@ -18,7 +19,7 @@ from inspector.core.replay.ranking import (
     estimate_mean,
     rank_policies,
 )
-from inspector.core.replay.regret import At, Losses
+from inspector.core.replay.regret import At, Loss, Losses
 from inspector.core.replay.report import Compacted, ReplayReport, RequestRow
 
 
@@ -66,6 +67,19 @@ def test_front_when_two_policies_trade_cost_for_needs_has_both_and_not_the_domin
 def test_front_when_one_policy_wins_on_both_names_it_alone() -> None:
     sentences = describe_ranking((report("good", "5.00", 1), report("bad", "6.00", 2)))
     assert sentences[0] == "Best on cost and on facts needed again: good ($5.00, 0.10)."
+
+
+def test_policy_when_its_needs_are_unknown_is_not_ranked_and_beats_none() -> None:
+    hidden = report("recorded", "1.00", 0)
+    place = At(0, "L0", is_readable=False)
+    unread = Loss(Fact("path", "src/a.py"), place, "m")
+    hidden = replace(hidden, losses=replace(hidden.losses, losses=(unread,)))
+    known, worse = report("known", "5.00", 1), report("worse", "6.00", 2)
+    assert names_in_front(hidden, known, worse) == ["known"]
+    sentences = describe_ranking((hidden, known, worse))
+    assert sentences[0] == ("Not ranked, because a summary is not readable in this file: recorded.")
+    assert sentences[1].startswith("Best on cost")
+    assert not [text for text in describe_ranking((hidden, known)) if text.startswith("Best")]
 
 
 def test_ranking_of_one_session_always_says_what_limits_it() -> None:

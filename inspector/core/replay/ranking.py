@@ -8,7 +8,7 @@ sessions each figure has an interval (percentile bootstrap of the mean, 95%).
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from statistics import fmean, median
 from typing import NamedTuple
@@ -46,6 +46,8 @@ class Standing:
     too_large: int
     """Number of requests that would not have fitted into the window."""
     in_front: bool = False
+    are_needs_known: bool = True
+    """False if the file does not show what was lost, because a summary is not readable. Such a policy is not ranked."""
 
     @property
     def is_feasible(self) -> bool:
@@ -57,14 +59,7 @@ def rank_policies(reports: Sequence[ReplayReport]) -> tuple[Standing, ...]:
     """Return the standing of each policy on one session, in the order of the reports."""
     standings = [_measure_standing(report) for report in reports]
     return tuple(
-        Standing(
-            standing.policy,
-            standing.cost_usd,
-            standing.needed_per_1000,
-            standing.too_large,
-            _is_in_front(standing, standings),
-        )
-        for standing in standings
+        replace(standing, in_front=_is_in_front(standing, standings)) for standing in standings
     )
 
 
@@ -75,18 +70,29 @@ def _measure_standing(report: ReplayReport) -> Standing:
         needed = report.losses.needed_later / (freed / 1_000)
     # Recorded requests did fit, whatever window is assumed.
     too_large = 0 if report.policy == RECORDED else report.over
-    return Standing(report.policy, report.spent.cost_usd, needed, too_large)
+    return Standing(
+        report.policy,
+        report.spent.cost_usd,
+        needed,
+        too_large,
+        are_needs_known=report.losses.is_readable,
+    )
 
 
 def _is_in_front(standing: Standing, others: Sequence[Standing]) -> bool:
     """Is a policy feasible, and does no other feasible policy beat it?"""
-    if not standing.is_feasible or standing.cost_usd is None:
+    if not _is_ranked(standing):
         return False
     return not any(_beats(other, standing) for other in others if other is not standing)
 
 
+def _is_ranked(standing: Standing) -> bool:
+    """Is a policy feasible, and are both of its figures known?"""
+    return standing.is_feasible and standing.cost_usd is not None and standing.are_needs_known
+
+
 def _beats(other: Standing, standing: Standing) -> bool:
-    if not other.is_feasible or other.cost_usd is None or standing.cost_usd is None:
+    if not _is_ranked(other) or other.cost_usd is None or standing.cost_usd is None:
         return False
     theirs = other.needed_per_1000 or 0.0
     ours = standing.needed_per_1000 or 0.0
@@ -107,6 +113,11 @@ def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
         sentences.append(
             f"Infeasible, because requests would not have fitted into the window: {listed}."
         )
+    unknown = [standing.policy for standing in standings if not standing.are_needs_known]
+    if unknown:
+        sentences.append(
+            f"Not ranked, because a summary is not readable in this file: {', '.join(unknown)}."
+        )
     front = sorted(
         (standing for standing in standings if standing.in_front),
         key=lambda standing: standing.cost_usd or Decimal(0),
@@ -116,7 +127,7 @@ def describe_ranking(reports: Sequence[ReplayReport]) -> list[str]:
         sentences.append(
             f"Not beaten on both cost and facts needed again per 1,000 tokens freed: {listed}."
         )
-    elif front:
+    elif front and sum(map(_is_ranked, standings)) > 1:
         sentences.append(f"Best on cost and on facts needed again: {_describe_standing(front[0])}.")
     sentences += _describe_small_steps(reports)
     return [*sentences, ONE_SESSION, FORGOTTEN]

@@ -463,6 +463,19 @@ def test_name_is_shown_when_it_is_needed_before_the_next_compaction_and_not_when
     assert (shown(next_at=4), shown(next_at=3)) == (True, False)
 
 
+def test_lost_lines_when_the_file_begins_after_a_compaction_say_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = SAMPLE.read_text().splitlines()
+    boundary = next(at for at, line in enumerate(lines) if "compact_boundary" in line)
+    late = tmp_path / "late.jsonl"
+    late.write_text("\n".join(lines[boundary:]))
+    assert main(["lost", str(late)]) == 0
+    assert capsys.readouterr().out == (
+        "The session begins after a compaction. What that lost is not in this file.\n"
+    )
+
+
 def test_empty_list_when_facts_are_unknown_does_not_say_that_nothing_was_lost() -> None:
     known = CompactionLoss(0, "main", 2, "summary", "auto", 100, 50)
     row = LostRow(Fact("path", "src/a.py"), "m", "unknown")

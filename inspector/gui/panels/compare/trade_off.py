@@ -62,7 +62,9 @@ class TradeOffChart(Chart):
         if reports is not self._reports:
             self._reports = reports
             self.standings = tuple(
-                standing for standing in rank_policies(reports) if standing.cost_usd is not None
+                standing
+                for standing in rank_policies(reports)
+                if standing.cost_usd is not None and standing.are_needs_known
             )
             self._titles = {report.policy: report.title for report in reports}
         self._chosen = chosen

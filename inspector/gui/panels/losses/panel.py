@@ -80,7 +80,6 @@ NOTHING = "Open a transcript to see what its compactions lost."
 GIVE_FIGURES = 60
 """Width in digits that the words beside the buttons need."""
 NO_UNSURE = "No row is not sure: there is nothing to ask."
-NO_COMPACTION = "No compaction, and no silent drop: the whole conversation is still in context."
 
 
 class LossesPanel(Panel):
@@ -190,7 +189,7 @@ class LossesPanel(Panel):
     def _show_page(self, page: LossPage) -> None:
         is_first, self._page = self._page is None, page
         if not page.losses:
-            self._say_empty(NO_COMPACTION)
+            self._say_empty(page.nothing)
             return
         chosen = self._at if is_first else self.choices.wanted.before_request
         self.choices.show_compactions(page.losses, chosen)
