@@ -427,7 +427,7 @@ def _cache_words(cost: SessionCost) -> str:
         return "Every cache miss followed a compaction."
     usages = [usage for bill in cost.bills for usage in bill.used]
     if not any(usage.cache_read or usage.cache_write for usage in usages):
-        return "No request used a prompt cache."
+        return "No use of a prompt cache is recorded."
     return "No cache miss was recorded." if len(usages) > 1 else ""
 
 

@@ -298,7 +298,7 @@ def test_cost_answer_without_cache_miss_says_so() -> None:
 
 def test_cost_answer_without_cache_says_that_none_was_used() -> None:
     answer = cost_answer(session(grown(Usage(3_000, output=10), Usage(4_000, output=10))))
-    assert answer.detail == "No request used a prompt cache."
+    assert answer.detail == "No use of a prompt cache is recorded."
 
 
 def test_cost_answer_when_only_another_thread_compacted_says_that_it_did() -> None:
