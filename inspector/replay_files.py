@@ -46,7 +46,8 @@ def compare_over_sessions(
     Raises:
         Cancelled: `cancelled` returned True.
     """
-    standings, errors = list[Sequence[Standing]](), list[tuple[str, str]]()
+    standings = list[Sequence[Standing]]()
+    errors = list[tuple[str, str]]()
     for number, path in enumerate(paths):
 
         def report(share: float, number: int = number, path: str = path) -> None:

@@ -91,7 +91,8 @@ def status_words(status: "_Fields", transcript: str, index: "_Fields") -> str:
     words = [f"{tokens:,} tokens"]
     if isinstance(window, int) and window > 0:
         words = [f"{round(100 * tokens / window)}%"]
-    trigger, growth = index.get("trigger"), index.get("growth")
+    trigger = index.get("trigger")
+    growth = index.get("growth")
     if trigger and tokens >= trigger:
         words.append("compaction is due")
     elif trigger and growth:
@@ -138,9 +139,10 @@ def needs_refresh(transcript: str, index: "_Fields") -> bool:
         since_s = time.time() - os.path.getmtime(index_path(transcript))
     except OSError:
         return os.path.exists(transcript)
-    return size != index.get("bytes") and since_s > max(
-        REST_S, SHARE * float(index.get("took_s") or 0)
-    )
+    if size == index.get("bytes"):
+        return False
+    rest_s = max(REST_S, SHARE * float(index.get("took_s") or 0))
+    return since_s > rest_s
 
 
 def start_refresh(transcript: str) -> None:

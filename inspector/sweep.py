@@ -129,9 +129,9 @@ def sweep(
 
 def check(plan: Sweep, points: Sequence[SettingPairs]) -> None:
     """Raise InspectorError unless the policy exists and accepts the settings of every point."""
-    by = find_policy(plan.policy)
+    policy = find_policy(plan.policy)
     for point in points:
-        by.settings([*plan.settings, *point], plan.window)
+        policy.settings([*plan.settings, *point], plan.window)
 
 
 def _by_processes(
@@ -185,7 +185,7 @@ def _begin(stop: Any) -> None:
     _Stop.event = stop
 
 
-def _stopped() -> bool:
+def _is_stopped() -> bool:
     return _Stop.event is not None and bool(_Stop.event.is_set())
 
 
@@ -207,18 +207,18 @@ def _cells(batch: _Batch) -> tuple[Cell, ...]:
 
 
 def _cell(ground: _SessionGround, plan: Sweep, file: str, point: SettingPairs) -> Cell:
-    by = find_policy(plan.policy)
+    policy = find_policy(plan.policy)
     try:
         settings = settings_for(
-            by, pairs=(*plan.settings, *point), window=ground.window, client=ground.client
+            policy, pairs=(*plan.settings, *point), window=ground.window, client=ground.client
         )
         replayed = replay_report(
             ground.ground,
-            policy=by,
+            policy=policy,
             settings=settings,
             answer=offline,
             remote=plan.remote,
-            cancelled=_stopped,
+            cancelled=_is_stopped,
         )
     except InspectorError as why:
         return Cell(file, point, figures={}, error=str(why))

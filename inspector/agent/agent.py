@@ -54,7 +54,9 @@ class AgentThread:
     """Runs one thread and observes its own turns (`core.policies.turn`)."""
 
     def __init__(self, run: Run, thread: str, buffer: Buffer, running: Any, turn: int = 0) -> None:
-        self.run, self.thread, self.turn = run, thread, turn
+        self.run = run
+        self.thread = thread
+        self.turn = turn
         self.context: TurnContext[Any, Any] = TurnContext(
             PolicyContext(buffer, run.settings, running, window=run.window)
         )
@@ -100,7 +102,8 @@ class AgentThread:
 
     def publish(self, **changes: Any) -> None:
         """Publish the run's status with the current contents of this thread."""
-        buffer, believed = self._buffer(), self.believed()
+        buffer = self._buffer()
+        believed = self.believed()
         self.run.publisher.publish(
             thread=self.thread,
             turn=self.turn,
@@ -124,13 +127,13 @@ class AgentThread:
         while self.turn - start < self.run.plan.limits.max_turns:
             turn = self._turn()
             if turn.error:
-                return ThreadEnd("error", error=_explained(turn.error, self.context.buffer))
+                return ThreadEnd("error", error=_explain_failure(turn.error, self.context.buffer))
             if turn.done:
                 return ThreadEnd("done", turn.answer.text if turn.answer is not None else "")
         return ThreadEnd("max turns", self.last.text if self.last is not None else "")
 
     def _turn(self) -> TurnResult[Any]:
-        self.context = TurnContext(self._now(), self)
+        self.context = TurnContext(self._moment_of_turn(), self)
         turn = drive(self.run.policy.turn(self.context), self._answer)
         self.turn += 1
         self.results.clear()
@@ -145,15 +148,16 @@ class AgentThread:
 
     def _finish_turn(self) -> None:
         """Run the tool calls that were open when the program ended, and the policy's steps after that turn."""
-        self.context = TurnContext(self._now(), self)
+        self.context = TurnContext(self._moment_of_turn(), self)
         self.context.add(self._tools(self.waiting))
         self.results.clear()
         self.context.apply(*drive(self.run.policy.after_turn(self.context.now), self._answer))
         self._settle()
 
-    def _now(self) -> PolicyContext[Any, Any]:
+    def _moment_of_turn(self) -> PolicyContext[Any, Any]:
         """Return what the policy knows when a turn begins."""
-        plan, sent = self.run.plan, self.sizer.thread(self.context.buffer)
+        plan = self.run.plan
+        sent = self.sizer.thread(self.context.buffer)
         moment = moment_at(sent, len(sent.requests))
         moment = replace(moment, step=self.turn, model=plan_model(plan), remote=self.run.remote)
         is_main = self.thread == MAIN
@@ -166,7 +170,8 @@ class AgentThread:
         return replace(self.context.now, moment=moment)
 
     def _report(self, turn: TurnResult[Any]) -> None:
-        run, estimated, calibrated = self.run, *self._sizes
+        run = self.run
+        estimated, calibrated = self._sizes
         run.reports += 1
         answer = turn.answer or Answer()
         usage = answer.usage
@@ -174,7 +179,8 @@ class AgentThread:
             outcome.tier for outcome in turn.outcomes if outcome.events or outcome.changed
         )
         tools = tuple(call.name for message in answer.messages for call in message.calls)
-        reported, output = (None, None) if usage is None else (usage.prompt, usage.output)
+        reported = usage.prompt if usage is not None else None
+        output = usage.output if usage is not None else None
         report = TurnReport(
             run.reports,
             turn=self.turn - 1,
@@ -206,7 +212,8 @@ class AgentThread:
 
     def _ask(self, need: AskModel) -> Answer:
         def write() -> None:
-            about = {"turn": self.turn, "estimated": self._sizes[0], "calibrated": self._sizes[1]}
+            estimated, calibrated = self._sizes
+            about = {"turn": self.turn, "estimated": estimated, "calibrated": calibrated}
             self.run.journal.request(self.thread, model=plan_model(self.run.plan), **about)
 
         while True:
@@ -217,7 +224,8 @@ class AgentThread:
                     raise
                 self._before_send()
                 continue
-            self._called, self.last = monotonic(), answer
+            self._called = monotonic()
+            self.last = answer
             self.sizer.answered(self.context.buffer, answer, plan_model(self.run.plan))
             self.run.journal.answer(self.thread, answer)
             self.run.done("model")
@@ -246,7 +254,7 @@ class AgentThread:
                 started = run_call(
                     self.run, call, self.thread, begun=call.id in self.begun, start=self._start
                 )
-                self.results.append(self._named(started))
+                self.results.append(self._with_unique_id(started))
                 self.run.journal.sync(self.thread, self.messages)
             self.waiting = self.waiting[1:]
             self.run.done("tool")
@@ -263,9 +271,12 @@ class AgentThread:
             arguments = checked(call)
         except ToolError as why:
             return result_of(call, str(why))
-        run, name, n = self.run, call.id, 2
+        run = self.run
+        name = call.id
+        number = 2
         while run.journal.has(name):
-            name, n = f"{call.id}.{n}", n + 1
+            name = f"{call.id}.{number}"
+            number += 1
         task = Message(f"{name}.task", "user", (Text(arguments["prompt"]),))
         buffer = Buffer((task,), prompt(run.tools.folder, sub_agent=True))
         title = arguments.get("description") or " ".join(arguments["prompt"].split())[:60]
@@ -278,19 +289,23 @@ class AgentThread:
             words = f"The sub-agent was ended after {run.plan.limits.max_turns} turns. Its last words: {words}"
         return result_of(call, words, ended.why != "done")
 
-    def _named(self, result: Message) -> Message:
+    def _with_unique_id(self, result: Message) -> Message:
         """Return the result with an id that is unique in the thread: some servers give all calls the same id."""
         used_ids = {message.id for message in self.messages}
-        name, n = result.id, 2
+        name = result.id
+        number = 2
         while name in used_ids:
-            name, n = f"{result.id}.{n}", n + 1
+            name = f"{result.id}.{number}"
+            number += 1
         return result if name == result.id else replace(result, id=name)
 
     # pauses
 
     def _pause(self, stop: Stop, why: str, verdict: Verdict | None = None, error: str = "") -> bool:
         """Pause until the user resumes. Return whether the buffer was replaced. Raises RunStopped."""
-        run, replaced, before = self.run, False, self.run.publisher.status.state
+        run = self.run
+        replaced = False
+        before = self.run.publisher.status.state
         run.begin_pause()
         self.publish(state="paused", stop=stop, why=why, verdict=verdict, error=error)
         while (wish := run.next_wish()) is not None:
@@ -322,8 +337,10 @@ class AgentThread:
 
     def _pause_at_request(self) -> None:
         """Pause before a model call if a breakpoint says so. Raises RunStopped."""
-        run, tokens = self.run, self.pressure().tokens or 0
-        points, ratio = run.breakpoints, tokens / run.window if run.window else 0.0
+        run = self.run
+        tokens = self.pressure().tokens or 0
+        points = run.breakpoints
+        ratio = tokens / run.window if run.window else 0.0
         is_reached = points.watermark is not None and ratio >= points.watermark
         is_new = is_reached and self.passed != points.watermark
         stop = run.reason()
@@ -338,7 +355,8 @@ class AgentThread:
 
     def _pause_at_failure(self, failure: Failure) -> bool:
         """Pause if a breakpoint stops at a failed model call. Return whether to repeat the call. Raises RunStopped."""
-        points, error = self.run.breakpoints, asking.sentence(failure)
+        points = self.run.breakpoints
+        error = asking.sentence(failure)
         if isinstance(failure, ContextWindowExceeded):
             stop = self.run.reason() or ("overflow" if points.overflow else "")
             return bool(stop) and self._pause(
@@ -349,7 +367,7 @@ class AgentThread:
             return True
         return False
 
-    def _mend(self) -> None:
+    def _repair_buffer(self) -> None:
         """Repair a buffer that the user made, so that calls and results pair up as every provider requires."""
         self.edited = False
         mended = repair(self.context.buffer, self.context.running)
@@ -370,7 +388,8 @@ class AgentThread:
         self.publish(state="tier", why=f"{verdict.tier}: {verdict.why}")
 
     def outcome(self, context: TurnContext[Any, Any], outcome: Outcome[Any]) -> None:
-        run, thread = self.run, self.thread
+        run = self.run
+        thread = self.thread
         run.journal.sync(thread, self.messages)
         changed = outcome.buffer.messages != context.buffer.messages
         if not (changed or outcome.events or outcome.error):
@@ -391,7 +410,7 @@ class AgentThread:
 
     def _before_send(self) -> None:
         if self.edited:
-            self._mend()
+            self._repair_buffer()
         raw, _ = self.run.policy.measure(self.context.now)
         self._sizes, self._expected = (raw, self.believed()), self.pressure()
         self.publish(state="calling", why="", stop="", verdict=None)
@@ -405,7 +424,7 @@ def _size(pressure: Pressure, believed: int) -> dict[str, Any]:
     return {"tokens": pressure.tokens or 0, "kind": pressure.kind, "believed": believed}
 
 
-def _explained(error: str, buffer: Buffer) -> str:
+def _explain_failure(error: str, buffer: Buffer) -> str:
     """Return the error of a model call; if the buffer breaks a provider's rule, add that."""
     broken = next((problem for problem in find_refusals(buffer) if problem.rule in PAIRS), None)
     if broken is None:
@@ -432,14 +451,14 @@ class BufferSizer:
 
     def thread(self, buffer: Buffer) -> Thread:
         """Return the requests sent so far, as a thread that ends with that buffer. O(messages)."""
-        self._view = _on(self._view, buffer.messages)
+        self._view = _extend_view(self._view, buffer.messages)
         return replace(
             self._thread, requests=tuple(self._requests), end=self._view, prompt=buffer.prompt
         )
 
     def answered(self, buffer: Buffer, answer: Answer, model: str) -> None:
         """Record that a buffer was sent and answered."""
-        self._view = _on(self._view, buffer.messages)
+        self._view = _extend_view(self._view, buffer.messages)
         request = Request(
             len(self._requests),
             self._view,
@@ -451,7 +470,7 @@ class BufferSizer:
         self._requests.append(request)
 
 
-def _on(view: View, messages: tuple[Message, ...]) -> View:
+def _extend_view(view: View, messages: tuple[Message, ...]) -> View:
     """Return the messages as a view that shares its beginning with the previous view."""
     former = view.messages()
     same = 0

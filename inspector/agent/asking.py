@@ -120,7 +120,7 @@ def meet(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     run.check()
     run.journal.note("need", thread=thread, **_need_document(need))
     try:
-        reply = _met(run, thread, need, buffer)
+        reply = _find_answer(run, thread, need, buffer)
     except Failure as failure:
         run.journal.note("reply", thread=thread, reply=write_reply(failure))
         raise
@@ -128,12 +128,12 @@ def meet(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     return reply
 
 
-def _met(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
+def _find_answer(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
     if not isinstance(need, Summarize | RemoteCompact):
         return run.models.hands(need)
     match run.plan.needs_by:
         case "hand":
-            return _by_hand(run, need)
+            return _wait_for_person(run, need)
         case "offline":
             return offline(need)
         case "provider":
@@ -155,7 +155,7 @@ def _by_provider(run: Run, thread: str, need: Need, buffer: Buffer) -> Answer:
         raise
 
 
-def _by_hand(run: Run, need: Need) -> Answer:
+def _wait_for_person(run: Run, need: Need) -> Answer:
     """Wait for the user's answer to a need. Raises the Failure that the user chose instead."""
     run.ask(NEED)
     run.publisher.publish(state="needing", need=need)
@@ -219,9 +219,9 @@ def run_call(
     if begun and (what or call.name == TASK):
         what = what or Question("Start the sub-agent once more, with this task:", _prompt(call))
         what = replace(what, says=f"{INTERRUPTED}\n\n{what.says}")
-        if run.plan.permissions != "ask" or not _may(run, call, thread, what, anew=True):
+        if run.plan.permissions != "ask" or not _is_allowed(run, call, thread, what, anew=True):
             return result_of(call, INTERRUPTED)
-    elif what and not _may(run, call, thread, what, anew=False):
+    elif what and not _is_allowed(run, call, thread, what, anew=False):
         return denied(call)
     run.journal.note("tool", thread=thread, call=call.id, name=call.name)
     run.publisher.publish(state="tool", why=call.name)
@@ -229,7 +229,7 @@ def run_call(
     return cut(result, run.plan.limits.max_output)
 
 
-def _may(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
+def _is_allowed(run: Run, call: ToolCall, thread: str, what: Question, *, anew: bool) -> bool:
     """Is the call allowed? The user is not asked if the plan or an earlier "always" decides it."""
     covers = run.tools.covered_by_always(call)
     if not anew:
@@ -271,7 +271,8 @@ def cut(message: Message, limit: int) -> Message:
 
 def open_calls(buffer: Buffer) -> tuple[ToolCall, ...]:
     """Return the calls of the last answer that have no result, in order."""
-    answered, calls = set[str](), list[ToolCall]()
+    answered = set[str]()
+    calls = list[ToolCall]()
     for message in reversed(buffer.messages):
         if message.role not in ("assistant", "tool"):
             break

@@ -139,12 +139,12 @@ class Journal:
         self._held[thread] = outcome.buffer.messages
 
     def edit(
-        self, thread: str, by: str, messages: tuple[Message, ...], fates: Mapping[str, str]
+        self, thread: str, policy: str, messages: tuple[Message, ...], fates: Mapping[str, str]
     ) -> None:
         self.note(
             "edit",
             thread=thread,
-            by=by,
+            by=policy,
             fates=dict(fates),
             buffer=write_shape(self._held[thread], messages),
         )
@@ -188,7 +188,8 @@ class Journal:
 
     def close(self) -> None:
         """Close the file. May be called twice."""
-        file, self._file = self._file, -1
+        file = self._file
+        self._file = -1
         if file >= 0:
             with suppress(OSError):
                 os.close(file)

@@ -41,14 +41,16 @@ class Models:
     def of(self, thread: str, prompt: Prompt) -> Answering:
         """Return the model that answers the calls of this thread. Raises InspectorError."""
         if thread not in self._kept:
-            plan, session = self._plan, f"{self._session}-{len(self._kept)}"
+            plan = self._plan
+            session = f"{self._session}-{len(self._kept)}"
             self._kept[thread] = answerer(
                 plan.provider, plan_model(plan), prompt, session, world=self._world
             )
         return self._kept[thread]
 
     def close(self) -> None:
-        models, self._kept = self._kept, {}
+        models = self._kept
+        self._kept = {}
         for model in models.values():
             model.close()
 

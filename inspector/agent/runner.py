@@ -33,7 +33,7 @@ class Runner(Run):
         except BaseException:
             self.opened.close()
             raise
-        self._thread = threading.Thread(target=self._live, name="run", daemon=True)
+        self._thread = threading.Thread(target=self._run_to_end, name="run", daemon=True)
         self._over = threading.Event()
 
     def start(self, paused: bool = False) -> None:
@@ -58,7 +58,7 @@ class Runner(Run):
         elif self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _live(self) -> None:
+    def _run_to_end(self) -> None:
         """Run the thread. However it ends, the end is recorded in the journal and published."""
         ended = ThreadEnd("error", error="the run broke off by a fault of this program")
         try:
@@ -86,7 +86,9 @@ class Runner(Run):
 
 def _main_thread(run: Run) -> AgentThread:
     """Return the main thread, ready to run; begin its journal or continue it. Raises InspectorError."""
-    plan, journal, buffer = run.plan, run.journal, run.first
+    plan = run.plan
+    journal = run.journal
+    buffer = run.first
     running = run.policy.fresh(run.settings) if plan.running is None else plan.running
     agent = AgentThread(run, thread=MAIN, buffer=buffer, running=running)
     header = _header(plan, run.policy, run.window)
@@ -99,16 +101,15 @@ def _main_thread(run: Run) -> AgentThread:
         held = plan.resumed
         journal.resume(held, header)
         journal.sync(MAIN, buffer.messages)
-        agent.turn, agent.begun, agent.sizer = (
-            held.turn,
-            frozenset(held.begun),
-            BufferSizer(held.recorded),
-        )
+        agent.turn = held.turn
+        agent.begun = frozenset(held.begun)
+        agent.sizer = BufferSizer(held.recorded)
         agent.last = (
             Answer(usage=held.usage, finish=held.finish) if held.usage or held.finish else None
         )
         # A buffer that providers refuse is repaired before it is sent.
-        agent.waiting, agent.edited = (open_calls(buffer), True)
+        agent.waiting = open_calls(buffer)
+        agent.edited = True
     agent.write_running()
     return agent
 

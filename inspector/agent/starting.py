@@ -89,7 +89,7 @@ def fork(
     else:
         buffer = thread.place(at).buffer()
     start = Buffer(
-        _taken(buffer.messages, changes),
+        _prepare_messages(buffer.messages, changes),
         _prompt(buffer.prompt, workspace.resolve(), system, changes),
     )
     place: dict[str, Json] = {"path": session.path, "session": session.id, "format": session.format}
@@ -121,11 +121,11 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
     return ours
 
 
-def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
+def _prepare_messages(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
     """Return the messages in a form that every provider accepts."""
-    filled = _filled(messages, changes)
-    filled = _named(filled, changes)
-    filled = _paired(filled, changes)
+    filled = _drop_blank_parts(messages, changes)
+    filled = _give_unique_ids(filled, changes)
+    filled = _repair_pairs(filled, changes)
     first = next((message for message in filled if message.role != "system"), None)
     if first is not None and first.role == "assistant":
         changes.append("A user message was put before the assistant's first one.")
@@ -140,7 +140,7 @@ def _taken(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
     return filled
 
 
-def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
+def _drop_blank_parts(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
     """Return the messages without blank text parts, and without messages that have no content to send."""
     filled: list[Message] = []
     for message in messages:
@@ -158,7 +158,7 @@ def _filled(messages: Sequence[Message], changes: list[str]) -> tuple[Message, .
     return tuple(filled)
 
 
-def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
+def _give_unique_ids(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ...]:
     """Give each call a unique id that every provider accepts; a result belongs to the newest call of its id."""
     names: dict[str, str] = {}
     used = set[str]()
@@ -169,9 +169,11 @@ def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
         for part in message.parts:
             new = part
             if isinstance(part, ToolCall):
-                name, n = _good(part.id), 2
+                name = _valid_id(part.id)
+                number = 2
                 while name in used:
-                    name, n = _good(f"{part.id}~{n}"), n + 1
+                    name = _valid_id(f"{part.id}~{number}")
+                    number += 1
                 used.add(name)
                 names[part.id] = name
                 new = part if name == part.id else replace(part, id=name)
@@ -191,17 +193,17 @@ def _named(messages: Sequence[Message], changes: list[str]) -> tuple[Message, ..
     return tuple(named)
 
 
-def _good(name: str) -> str:
+def _valid_id(name: str) -> str:
     if _GOOD_ID.fullmatch(name):
         return name
     return f"call_{sha256(name.encode('utf-8', 'replace')).hexdigest()[:24]}"
 
 
-def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
+def _repair_pairs(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message, ...]:
     """Return the messages with every result right after its call and exactly one result per call."""
     bad = [problem.rule for problem in find_refusals(Buffer(messages))]
     if "order" in bad or "duplicate-answer" in bad:
-        messages = tuple(_ordered(messages))
+        messages = tuple(_order_results(messages))
         changes.append("Tool results were put right after their calls, each once.")
     mended = repair(Buffer(messages), None)
     for event in mended.events:
@@ -217,7 +219,7 @@ def _paired(messages: tuple[Message, ...], changes: list[str]) -> tuple[Message,
     return mended.buffer.messages
 
 
-def _ordered(messages: Sequence[Message]) -> Iterator[Message]:
+def _order_results(messages: Sequence[Message]) -> Iterator[Message]:
     results: dict[str, Message] = {}
     for message in messages:
         if message.result is not None:
@@ -267,12 +269,13 @@ def resume(path: Path, task: str = "", **changes: Any) -> Plan:
     size = path.stat().st_size if path.is_file() else 0
     reader = read_journal(path)
     main = reader.threads[MAIN]
-    plan = _recorded(reader.header, path)
+    plan = _recorded_plan(reader.header, path)
     plan = replace(plan, remote=plan.remote if reader.remote is None else reader.remote)
     plan = replace(plan, **{**changes, "settings": _settings(plan, changes)})
     plan = replace(
         plan,
-        world=plan.world or _world_again(reader.header.get("world"), plan.window, reader.compacted),
+        world=plan.world
+        or _restore_simulated_state(reader.header.get("world"), plan.window, reader.compacted),
     )
     policy, settings = plan_policy(plan, plan_window(plan))
     is_same_policy = plan.policy == reader.header.get("policy") and bool(main.running)
@@ -321,10 +324,11 @@ def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
     return (*(pair for pair in recorded.settings if pair[0] not in named), *new)
 
 
-def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
+def _recorded_plan(header: Mapping[str, Any], path: Path) -> Plan:
     settings = header.get("settings")
     pairs = settings.items() if isinstance(settings, dict) else ()
-    window, most = header.get("window_set"), header.get("max_tokens")
+    window = header.get("window_set")
+    most = header.get("max_tokens")
     remote = header.get("remote")
     plan = Plan(
         task="",
@@ -344,11 +348,15 @@ def _recorded(header: Mapping[str, Any], path: Path) -> Plan:
     )
 
 
-def _world_again(recorded: Any, window: int | None, compacted: int) -> SimulatedServerState | None:
+def _restore_simulated_state(
+    recorded: Any, window: int | None, compacted: int
+) -> SimulatedServerState | None:
     """Return the simulated provider's state after `compacted` remote compactions; None if the journal records none."""
     if not isinstance(recorded, Mapping):
         return None
-    size, pause, left = recorded.get("window"), recorded.get("pause_s"), recorded.get("compactions")
+    size = recorded.get("window")
+    pause = recorded.get("pause_s")
+    left = recorded.get("compactions")
     recorded_window = size if type(size) is int else WINDOW
     pause_s = float(pause) if isinstance(pause, int | float) and 0 <= pause <= 10 else 0.0
     compactions = max(0, left - compacted) if type(left) is int else None

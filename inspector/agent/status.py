@@ -335,7 +335,8 @@ class Controls:
     def ask(self, question: str) -> None:
         """Open a question. Call this before the status says that it is asked."""
         with self._changed:
-            self._asked, self._reply = question, None
+            self._asked = question
+            self._reply = None
 
     def reply(self) -> Any:
         """Wait for the answer to the open question. Raises RunStopped."""
@@ -343,7 +344,9 @@ class Controls:
             while self._reply is None:
                 self.check()
                 self._changed.wait()
-            reply, self._asked, self._reply = self._reply, "", None
+            reply = self._reply
+            self._asked = ""
+            self._reply = None
             return reply
 
     def rest(self, seconds: float) -> None:

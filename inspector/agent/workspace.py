@@ -65,18 +65,20 @@ class WorkspaceAnswerer:
                 return Answer(text=str(self._append(messages, name)))
             case SaveText(text, name):
                 return Answer(
-                    text=str(self._write(text.encode("utf-8", "replace"), self._new(name, "txt")))
+                    text=str(
+                        self._write(text.encode("utf-8", "replace"), self._new_path(name, "txt"))
+                    )
                 )
         return self._answer(need)
 
     def _append(self, messages: Sequence[Message], name: str) -> Path:
         """Append the messages to a transcript, one line each, in the form that a provider would receive."""
         if name not in self._transcripts:
-            self._transcripts[name] = self._new(name, "jsonl")
+            self._transcripts[name] = self._new_path(name, "jsonl")
         lines = "".join(f"{dumps(message)}\n" for message in write_messages(messages))
         return self._write(lines.encode("utf-8", "replace"), self._transcripts[name])
 
-    def _new(self, name: str, ending: str) -> Path:
+    def _new_path(self, name: str, ending: str) -> Path:
         folder = saved_path() if self._folder is None else self._folder
         stem = _UNSAFE.sub("-", name)[:_NAME]
         return folder / f"{stem}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{uuid4().hex[:8]}.{ending}"

@@ -64,7 +64,8 @@ def show(what: Question, most: int) -> bool:
 
 def question_rows(what: Question, width: int, most: int) -> tuple[list[str], int]:
     """Return the rows of a question, and the number of its characters that were cut."""
-    body, used = [], 0
+    body = []
+    used = 0
     for row, count in islice(_rows(what.exact, width), most or None):
         body.append(row)
         used += count
@@ -88,12 +89,18 @@ def _rows(text: str, width: int) -> Iterator[tuple[str, int]]:
     """Yield the rows of a text after a bar, and how many of its characters each one shows."""
     for line in text.split("\n") if text else ():
         line = _BLANKS.sub(_spelt, line)
-        row, used, count = "│ ", 2, 0
+        row = "│ "
+        used = 2
+        count = 0
         for char in line:
             sign = exact(char)
             size = max(1, columns(sign))
             if used + size > width:
                 yield row, count
-                row, used, count = "┆ ", 2, 0
-            row, used, count = row + sign, used + size, count + 1
+                row = "┆ "
+                used = 2
+                count = 0
+            row += sign
+            used += size
+            count += 1
         yield row, count + 1

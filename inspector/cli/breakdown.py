@@ -49,7 +49,7 @@ def describe(chosen: Selection) -> dict[str, Any]:
 
 
 def _repeat(repeat: Repeat, messages: Sequence[Message]) -> dict[str, Any]:
-    ids = [messages[at].id for at in repeat.messages]
+    ids = [messages[place].id for place in repeat.messages]
     return {**picked(repeat, "tokens_each times free what"), "messages": ids}
 
 
@@ -58,7 +58,7 @@ def _node(node: BreakdownNode, messages: Sequence[Message]) -> dict[str, Any]:
     if node.calls is not None:
         document["calls"] = node.calls
     if node.messages and not node.children:
-        document["messages"] = [messages[at].id for at in node.messages]
+        document["messages"] = [messages[place].id for place in node.messages]
     if node.children:
         document["children"] = [_node(child, messages) for child in node.children]
     return document
@@ -73,12 +73,12 @@ def breakdown_lines(document: dict[str, Any]) -> list[str]:
     if duplicates:
         lines += ["", duplicates_words(document["repeats_free"])]
         lines += listing(duplicates[:_ROWS], ">free", ">tokens_each=each", ">times", "what/90")
-        lines += _more(duplicates)
+        lines += _more_line(duplicates)
     tools = document["tools"]
     if tools:
         lines += ["", "tools:"]
         lines += listing(tools[:_ROWS], *_TOOL_COLUMNS)
-        lines += _more(tools)
+        lines += _more_line(tools)
     return lines
 
 
@@ -98,7 +98,7 @@ def duplicates_words(tokens: int) -> str:
     return f"{subject} (free if only the newest copies are kept):"
 
 
-def _more(rows: Sequence[Any]) -> list[str]:
+def _more_line(rows: Sequence[Any]) -> list[str]:
     return [f"... and {len(rows) - _ROWS:,} more"] if len(rows) > _ROWS else []
 
 

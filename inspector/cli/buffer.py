@@ -36,15 +36,16 @@ add_arguments = add_selection
 
 def run(arguments: argparse.Namespace) -> None:
     """Print the buffer. Raises InspectorError."""
-    by, chosen = chosen_policy(arguments), select(arguments)
-    document = describe(chosen, arguments.window, by, tuple(arguments.set or ()))
+    policy = chosen_policy(arguments)
+    chosen = select(arguments)
+    document = describe(chosen, arguments.window, policy, tuple(arguments.set or ()))
     write_answer(document, arguments.json, _lines)
 
 
 def describe(
     chosen: Selection,
     window: int | None = None,
-    by: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
+    policy: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
     pairs: SettingPairs = (),
 ) -> dict[str, Any]:
     """Return the document of cli.md's `buffer`.
@@ -52,10 +53,11 @@ def describe(
     Args:
         chosen: The session, thread and request.
         window: The user's window in tokens; None uses the model's.
-        by: The policy whose own count is shown.
+        policy: The policy whose own count is shown.
         pairs: Settings; those that the policy has are used.
     """
-    buffer, size = chosen.buffer, sizer(known_pressures(chosen.thread), chosen.at)
+    buffer = chosen.buffer
+    size = sizer(known_pressures(chosen.thread), chosen.at)
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
@@ -63,8 +65,8 @@ def describe(
         "tools": None
         if buffer.prompt.tools is None
         else [tool.definition for tool in buffer.prompt.tools],
-        "policy": by.name,
-        "pressure": _pressure(chosen, size, window, by, pairs),
+        "policy": policy.name,
+        "pressure": _pressure(chosen, size, window, policy, pairs),
         "messages": [message_document(message, size) for message in buffer.messages],
         "validity": validity_document(buffer),
     }
@@ -74,10 +76,11 @@ def _pressure(
     chosen: Selection,
     size: Sizer,
     user_window: int | None,
-    by: Policy[Any, Any],
+    policy: Policy[Any, Any],
     pairs: SettingPairs,
 ) -> dict[str, Any]:
-    pressure, scale = size.pressure, size.scale
+    pressure = size.pressure
+    scale = size.scale
     window = chosen.window(user_window)
     return {
         **picked(pressure, "tokens kind"),
@@ -86,7 +89,7 @@ def _pressure(
             "estimated calibrated",
         ),
         "reported": pressure.reported,
-        "believed": policy_count(by, pairs, chosen.session, chosen.thread, chosen.at, window),
+        "believed": policy_count(policy, pairs, chosen.session, chosen.thread, chosen.at, window),
         "window": window.tokens,
         "window_source": window.source,
         "ratio": ratio(pressure.tokens, window.tokens),
@@ -115,7 +118,7 @@ def validity_document(buffer: Buffer) -> list[dict[str, Any]]:
 
 
 def _lines(document: dict[str, Any]) -> list[str]:
-    messages = [{"n": n, **message} for n, message in enumerate(document["messages"])]
+    messages = [{"n": index, **message} for index, message in enumerate(document["messages"])]
     columns: tuple[CellColumn, ...] = (
         (">#", lambda message: str(message["n"])),
         "role",
@@ -127,14 +130,16 @@ def _lines(document: dict[str, Any]) -> list[str]:
     if document["validity"]:
         lines += ["", "validity:"]
         lines += [
-            f"  {v['rule']}: {plain(v['why'])} ({plain(v['message'])})"
-            for v in document["validity"]
+            f"  {violation['rule']}: {plain(violation['why'])} ({plain(violation['message'])})"
+            for violation in document["validity"]
         ]
     return lines
 
 
 def _head(document: dict[str, Any]) -> list[str]:
-    pressure, tools, system = document["pressure"], document["tools"], document["system"]
+    pressure = document["pressure"]
+    tools = document["tools"]
+    system = document["system"]
     size = f"{number(pressure['tokens'])} tokens, {pressure['kind']}"
     if pressure["ratio"] is not None:
         size += f", {per_cent(pressure['ratio'], places=1)} of {number(pressure['window'])}"

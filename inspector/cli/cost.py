@@ -54,7 +54,7 @@ def describe(session: Session, thread: Thread | None = None) -> dict[str, Any]:
         **picked(cost, "output_is_final calls_beside_usd=beside:6 estimated_usd=estimated:6"),
         "breaks": [picked(item, miss) for item in cost.breaks],
         **picked(cost, "breaks_usd:6 avoidable_usd=avoidable:6"),
-        "compared_usd": {costs.thread.id: _rounded(costs.compared) for costs in cost.threads},
+        "compared_usd": {costs.thread.id: _round_dollars(costs.compared) for costs in cost.threads},
         "compactions": [
             _compaction(costs.thread, step) for costs in cost.threads for step in costs.compactions
         ],
@@ -69,7 +69,7 @@ _BILL_FIELDS = " ".join(f"{kind}:6" for kind in ("total", *BILL_KINDS))
 def _subtotals(cost: SessionCost, has_usage: bool) -> dict[str, Any]:
     bills = [bill for bill in cost.bills if bill.used]
     return {
-        "known_usd": _rounded(cost.subtotal.usd) if has_usage else None,
+        "known_usd": _round_dollars(cost.subtotal.usd) if has_usage else None,
         "unpriced_calls": cost.subtotal.unpriced,
         "by_thread": [{"thread": bill.thread.id, **_subtotal(bill.subtotal)} for bill in bills],
         "by_model": [
@@ -79,14 +79,14 @@ def _subtotals(cost: SessionCost, has_usage: bool) -> dict[str, Any]:
 
 
 def _subtotal(subtotal: Subtotal) -> dict[str, Any]:
-    return {"usd": _rounded(subtotal.usd), "unpriced_calls": subtotal.unpriced}
+    return {"usd": _round_dollars(subtotal.usd), "unpriced_calls": subtotal.unpriced}
 
 
 def _thrash(thread: Thread, run: object) -> dict[str, Any]:
     return {"thread": thread.id, **picked(run, "from=first to=last compactions")}
 
 
-def _rounded(amount: Decimal | None) -> float | None:
+def _round_dollars(amount: Decimal | None) -> float | None:
     return None if amount is None else float(round(amount, 6))
 
 
@@ -184,7 +184,7 @@ def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:
         money = (
             (">cost", lambda compaction: _dollars(compaction["cost_usd"])),
             (">saved a request", lambda compaction: _dollars(compaction["saved_per_request_usd"])),
-            ("paid", _paid),
+            ("paid", _payback_words),
         )
         named = (
             "thread/16",
@@ -204,6 +204,6 @@ def _dollars(amount: float | None) -> str:
     return "no price" if amount is None else dollars(amount)
 
 
-def _paid(compaction: Mapping[str, Any]) -> str:
+def _payback_words(compaction: Mapping[str, Any]) -> str:
     words = paid_words(compaction["paid_after_requests"])
     return "no price" if compaction["paid"] is None else words.replace("paid", "").strip()

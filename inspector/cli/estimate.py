@@ -38,13 +38,13 @@ def run(arguments: argparse.Namespace) -> None:
     """Print the estimate. Raises OSError if the file cannot be read."""
     data = sys.stdin.buffer.read() if arguments.file == "-" else Path(arguments.file).read_bytes()
     text = data.decode("utf-8", errors="replace")
-    by = estimator(arguments.estimator, arguments.encoding)
+    chosen = estimator(arguments.estimator, arguments.encoding)
     document = {
-        "estimator": by.name,
+        "estimator": chosen.name,
         "class": "text" if (kind := classify(text)) == "empty" else kind,
         "bytes": len(text.encode()),
-        "tokens": by.text(text),
-        "kind": by.kind,
+        "tokens": chosen.text(text),
+        "kind": chosen.kind,
     }
     if arguments.json:
         write_json(document)

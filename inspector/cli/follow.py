@@ -66,7 +66,8 @@ def run(arguments: argparse.Namespace) -> None:
         raise InspectorError("--session needs FILE: --project always follows the newest session.")
     path = Path(arguments.file or "")
     empty = path.is_file() and not path.stat().st_size
-    policy, pairs = chosen_policy(arguments), tuple(arguments.set or ())
+    policy = chosen_policy(arguments)
+    pairs = tuple(arguments.set or ())
     printer = RequestPrinter(
         arguments.json,
         everything=arguments.all or empty,
@@ -88,7 +89,7 @@ def run(arguments: argparse.Namespace) -> None:
             path = find_session_path(path, arguments.session) if arguments.session else path
             follow(path, printer.take, printer.rest, format=arguments.format, tell=_note_news)
     except KeyboardInterrupt:
-        printer.rest_of_it()
+        printer.print_waiting()
 
 
 def _note_news(news: FollowNews) -> None:
@@ -106,8 +107,11 @@ class RequestPrinter:
         policy: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
         pairs: SettingPairs = (),
     ) -> None:
-        self._json, self._everything, self._window = json, everything, window
-        self._policy, self._pairs = policy, pairs
+        self._json = json
+        self._everything = everything
+        self._window = window
+        self._policy = policy
+        self._pairs = pairs
         self._models = user_windows()
         self._pressures: dict[str, Pressures] = {}
         self._printed: dict[str, list[tuple[object, ...]]] = {}
@@ -119,20 +123,21 @@ class RequestPrinter:
     def rest(self, seconds: float) -> bool:
         """Rest between two reads, and print a request that has waited long enough. Return False: only Ctrl+C stops."""
         if self._waiting is not None and time.monotonic() >= self._waiting[1]:
-            self.rest_of_it()
+            self.print_waiting()
         time.sleep(seconds)
         self._rests += bool(seconds)
         return False
 
-    def rest_of_it(self) -> None:
+    def print_waiting(self) -> None:
         """Print the request that is still waiting for its usage."""
         if self._waiting is not None:
-            session, self._waiting = self._waiting[0], None
+            session = self._waiting[0]
+            self._waiting = None
             self._print(session, final=True)
 
     def switch(self, path: Path) -> None:
         """Follow another session from now on. All requests of a session that has just started are new."""
-        self.rest_of_it()
+        self.print_waiting()
         note(f"now following {plain(str(path))}.")
         self._everything = self._everything or self._rests > 1
         self._printed.clear()
@@ -173,18 +178,20 @@ class RequestPrinter:
         former = self._pressures.get(thread.id)
         pressures = self._pressures[thread.id] = thread_pressures(thread, former=former)
         printed = self._printed.setdefault(thread.id, [])
-        for n in _changed_requests(thread, printed):
-            request = thread.requests[n]
-            is_last = n == len(thread.requests) - 1 and n == len(printed)
+        for place in _changed_requests(thread, printed):
+            request = thread.requests[place]
+            is_last = place == len(thread.requests) - 1 and place == len(printed)
             if request.usage is None and is_last and not final:
                 comes_late = session.format in _LATE or any(
                     request.usage for request in thread.requests[-3:-1]
                 )
                 yield HELD if self._json and comes_late else SOON
                 break
-            is_revised = n < len(printed)
-            printed[n : n + 1] = [_key(request)]
-            self._print_request(session, thread, at=n, pressures=pressures, is_revised=is_revised)
+            is_revised = place < len(printed)
+            printed[place : place + 1] = [_key(request)]
+            self._print_request(
+                session, thread, at=place, pressures=pressures, is_revised=is_revised
+            )
         del printed[len(thread.requests) :]
 
     def _print_request(

@@ -49,8 +49,8 @@ def draw_grids(rows: Sequence[str], columns: Sequence[str], grids: Sequence[Heat
         _HEAD.format(width=width, height=height),
         _BACKGROUND.format(width=width, height=height),
     ]
-    for n, grid in enumerate(grids):
-        parts += _draw_grid(grid, rows, columns, left=n * across)
+    for index, grid in enumerate(grids):
+        parts += _draw_grid(grid, rows, columns, left=index * across)
     parts.append("</svg>\n")
     return "\n".join(parts)
 
@@ -66,13 +66,13 @@ def _draw_grid(
     """Yield the title of a grid, the names of its columns, and each row with its name."""
     yield _text(left + 8, 24, grid.title, bold=True)
     first_column = left + LABEL
-    for n, column in enumerate(columns):
-        yield _text(first_column + CELL * n + 6, TOP - 10, column)
-    for at, row in enumerate(rows):
-        top = TOP + HEIGHT * at
+    for place, column in enumerate(columns):
+        yield _text(first_column + CELL * place + 6, TOP - 10, column)
+    for index, row in enumerate(rows):
+        top = TOP + HEIGHT * index
         yield _text(left + 8, top + 22, row)
-        for n, column in enumerate(columns):
-            yield from _draw_cell(grid, row, column, left=first_column + CELL * n, top=top)
+        for place, column in enumerate(columns):
+            yield from _draw_cell(grid, row, column, left=first_column + CELL * place, top=top)
 
 
 def _draw_cell(grid: HeatGrid, row: str, column: str, left: int, top: int) -> Iterator[str]:

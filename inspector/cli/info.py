@@ -46,17 +46,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Print what the transcript holds. Raises InspectorError."""
-    by, chosen = chosen_policy(arguments), select(arguments)
+    policy = chosen_policy(arguments)
+    chosen = select(arguments)
     if arguments.har:
         save_har(chosen.session, arguments.har, arguments.force)
-    document = describe(chosen, arguments.window, by, tuple(arguments.set or ()))
+    document = describe(chosen, arguments.window, policy, tuple(arguments.set or ()))
     write_answer(document, arguments.json, info_lines)
 
 
 def describe(
     chosen: Selection,
     window: int | None = None,
-    by: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
+    policy: Policy[Any, Any] = POLICIES[DEFAULT_POLICY],
     pairs: SettingPairs = (),
 ) -> dict[str, Any]:
     """Return the document of cli.md's `info`. Numbers that are not recorded are null, texts empty.
@@ -64,18 +65,23 @@ def describe(
     Args:
         chosen: The session, thread and request.
         window: The user's window in tokens; None uses the model's.
-        by: The policy whose own count is shown.
+        policy: The policy whose own count is shown.
         pairs: Settings; those that the policy has are used.
     """
-    session, thread = chosen.session, chosen.thread
+    session = chosen.session
+    thread = chosen.thread
     model_window = chosen.window(window)
-    pressures, cost = known_pressures(thread), session_cost(session)
+    pressures = known_pressures(thread)
+    cost = session_cost(session)
 
     def window_at(at: int | None) -> int | None:
         return replace(chosen, at=len(thread.requests) if at is None else at).window(window).tokens
 
-    settings = settings_for(by, own_pairs(by, pairs), model_window, session.client)
-    own_counts = [believed_at(by, settings, thread, at=n) for n in range(len(thread.requests) + 1)]
+    settings = settings_for(policy, own_pairs(policy, pairs), model_window, session.client)
+    own_counts = [
+        believed_at(policy, settings, thread, at=request)
+        for request in range(len(thread.requests) + 1)
+    ]
     advice = session_advice(session, thread, cost, window=model_window.tokens)
     return {
         **picked(session, "format path client session=id"),
@@ -220,9 +226,9 @@ def _client_trigger(trigger: ClientTrigger | None) -> dict[str, Any] | None:
     }
 
 
-def _side_call(call: SideCall, of: Thread) -> dict[str, Any]:
+def _side_call(call: SideCall, thread: Thread) -> dict[str, Any]:
     """Return a side call as a document. The cost is null if nothing was reported or the model has no price."""
-    bill = billed(side_model(call, of), call.usage, call.time) if call.usage else None
+    bill = billed(side_model(call, thread), call.usage, call.time) if call.usage else None
     return {
         **picked(call, "kind thread before_request compaction=made what model status"),
         **picked(call.usage, "input cache_read cache_write cache_write_1h output"),
@@ -319,7 +325,9 @@ def info_lines(document: dict[str, Any]) -> list[str]:
         lines += [f"  {plain(piece[part])}" for part in ("action", "evidence")]
     lines += ["", *_head(document)]
     rows: dict[str, Sequence[dict[str, Any]]] = {
-        "sessions": [{"session": n, **session} for n, session in enumerate(document["sessions"])],
+        "sessions": [
+            {"session": index, **session} for index, session in enumerate(document["sessions"])
+        ],
         "threads": _put_largest_first(document["threads"]),
         "requests": document["requests"],
         "compactions": document["compactions"],

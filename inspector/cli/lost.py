@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
             )
         losses = replace(losses, each=(losses.each[index],))
     if arguments.judge:
-        losses = _judged(chosen, losses, arguments)
+        losses = _judge_losses(chosen, losses, arguments)
     if arguments.give_back is not None:
         _give_back(losses, arguments)
     elif arguments.json:
@@ -94,7 +94,7 @@ def _row_numbers(text: str, count: int) -> list[int]:
     return numbers
 
 
-def _judged(
+def _judge_losses(
     chosen: Selection, losses: RecordedLosses, arguments: argparse.Namespace
 ) -> RecordedLosses:
     """Ask a model about the unsure rows, after printing the maximum cost. Raises InspectorError."""
@@ -167,8 +167,9 @@ def lost_lines(
     """
     if not losses.each:
         yield nothing
-    for n, loss in enumerate(losses.each):
-        yield from ([""] if n else [])
+    for index, loss in enumerate(losses.each):
+        if index:
+            yield ""
         yield from _compaction(loss, most)
 
 
@@ -184,7 +185,8 @@ def _compaction(loss: CompactionLoss, most: int | None) -> Iterator[str]:
         yield "   Its summary is not readable in this file: what it lost is unknown."
     economics = loss.economics
     if economics.cost_usd is not None and economics.saved_per_request_usd is not None:
-        cost, saved = dollars(economics.cost_usd), dollars(economics.saved_per_request_usd)
+        cost = dollars(economics.cost_usd)
+        saved = dollars(economics.saved_per_request_usd)
         paid = paid_words(economics.paid_after_requests).replace(
             "never paid", "never paid for itself"
         )

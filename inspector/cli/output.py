@@ -232,7 +232,8 @@ def _cut(text: str, width: int) -> str:
         return text
     if text.isascii():
         return text[: width - 1] + "…"
-    out, used = [], 0
+    out = []
+    used = 0
     for char in text:
         used += _char_columns(char)
         if used > width - 1:

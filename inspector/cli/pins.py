@@ -60,8 +60,8 @@ def describe(
     recorded: Sequence[PinHistory], under: Mapping[str, Sequence[PinHistory]]
 ) -> Iterator[dict[str, Any]]:
     """Yield the entries of cli.md's `pins`, in the order of `recorded`."""
-    for n, history in enumerate(recorded):
-        by_policy = {name: _describe_spans(histories[n]) for name, histories in under.items()}
+    for index, history in enumerate(recorded):
+        by_policy = {name: _describe_spans(histories[index]) for name, histories in under.items()}
         yield {
             **picked(history.pin, "text message request found=origin"),
             "recorded": _describe_spans(history),
@@ -84,13 +84,13 @@ def pins_lines(
     yield kept_words({RECORDED: recorded, **under}, requests)
     yield "  ".join(f"{sign} {state}" for state, sign in SIGNS.items())
     yield ""
-    firm = [n for n, history in enumerate(recorded) if history.pin.origin != "instruction"]
+    firm = [index for index, history in enumerate(recorded) if history.pin.origin != "instruction"]
     last = min(len(recorded), len(firm) + INSTRUCTIONS)
     listed = [*firm, *range(len(firm), last)]
     rows: list[tuple[str, ...]] = []
-    for n in listed:
-        by_policy = {name: histories[n] for name, histories in under.items()}
-        rows += _rows(recorded[n], by_policy, requests)
+    for index in listed:
+        by_policy = {name: histories[index] for name, histories in under.items()}
+        rows += _rows(recorded[index], by_policy, requests)
     yield from table(
         (">request", "found", "policy", "request 0 to the last", "became", "text"), rows
     )
@@ -134,8 +134,8 @@ def draw_bar(history: PinHistory, requests: int) -> str:
     cells = [""] * min(BAR, requests)
     for span in history.spans:
         first, last = _cell(span.first, requests), _cell(span.last, requests)
-        for at in range(first, last + 1):
-            cells[at] = max(cells[at] or "verbatim", span.state, key=_FROM_BEST.index)
+        for request in range(first, last + 1):
+            cells[request] = max(cells[request] or "verbatim", span.state, key=_FROM_BEST.index)
     return "".join(SIGNS.get(state, " ") for state in cells)
 
 

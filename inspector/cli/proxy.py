@@ -190,8 +190,10 @@ class Exchanges:
         pairs: SettingPairs = (),
     ) -> None:
         self._reader = ProxyReader()
-        self._policy, self._pairs = policy, pairs
-        self._window, self._models = window, user_windows()
+        self._policy = policy
+        self._pairs = pairs
+        self._window = window
+        self._models = user_windows()
         self._pressures: dict[str, Pressures] = {}
         self._drops: dict[str, Drops] = {}
         self._count = 0
@@ -216,18 +218,24 @@ class Exchanges:
 
     def _describe(self, exchange: Exchange) -> dict[str, Any]:
         session = self._reader.session()
-        placed, usage = _place(session, exchange), exchange.reply.usage if exchange.reply else None
+        thread, request = _place(session, exchange) or (None, None)
+        usage = exchange.reply.usage if exchange.reply else None
+        usage_document = None
+        if usage:
+            usage_document = picked(
+                usage, "prompt input cache_read cache_write cache_write_1h output"
+            )
         document = {
             **picked(exchange.key, "client session"),
-            "thread": placed[0].id if placed else None,
-            "request": placed[1].index if placed else None,
+            "thread": thread.id if thread is not None else None,
+            "request": request.index if request is not None else None,
             "model": exchange.model,
             "side_call": exchange.kind or None,
-            "usage": picked(usage, "prompt input cache_read cache_write cache_write_1h output")
-            if usage
-            else None,
+            "usage": usage_document,
         }
-        return document | (self._pressure(session, *placed) if placed else {})
+        if thread is None or request is None:
+            return document
+        return document | self._pressure(session, thread, request)
 
     def _pressure(self, session: Session, thread: Thread, request: Request) -> dict[str, Any]:
         former = self._pressures.get(thread.id)
@@ -252,14 +260,11 @@ class Exchanges:
 
 def _place(session: Session, exchange: Exchange) -> tuple[Thread, Request] | None:
     """Return the thread and request of an exchange; None for a side call."""
-    placed = (
-        (thread, request)
-        for thread in session.threads
-        for request in reversed(thread.requests[-_LATE:])
-    )
-    return next(
-        ((thread, request) for thread, request in placed if request.line == exchange.line), None
-    )
+    for thread in session.threads:
+        for request in reversed(thread.requests[-_LATE:]):
+            if request.line == exchange.line:
+                return thread, request
+    return None
 
 
 KEYS = "[f]orward unchanged, [c]ompact with {policy}, [s]how what that changes, [d]rop: "
@@ -321,10 +326,10 @@ class Attendant:
         self._ask = ask or (_ask_terminal if has_terminal else None)
         self._seen: set[int] = set()
         self._queue: SimpleQueue[HoldInfo] = SimpleQueue()
-        holds.subscribe(self._listed)
+        holds.subscribe(self._queue_new_holds)
         threading.Thread(target=self._work, name="attendant", daemon=True).start()
 
-    def _listed(self, holds: tuple[HoldInfo, ...]) -> None:
+    def _queue_new_holds(self, holds: tuple[HoldInfo, ...]) -> None:
         for hold in holds:
             if hold.id not in self._seen:
                 self._seen.add(hold.id)

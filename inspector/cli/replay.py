@@ -122,7 +122,7 @@ def _replay(
     pairs = chosen_pairs(arguments, *chosen_policies)
     policies = with_settings(chosen_policies, pairs, window, chosen.session.client)
     show = _progress()
-    with _answering(chosen, arguments) as answer:
+    with _open_answerer(chosen, arguments) as answer:
         ground = Ground(
             thread, window=window.tokens, pins=arguments.pin, calls=chosen.session.side_calls
         )
@@ -158,7 +158,8 @@ def _compare_sessions(arguments: argparse.Namespace) -> None:
 
     A file that cannot be read is left out and named.
     """
-    standings, errors = list[Sequence[Standing]](), dict[str, str]()
+    standings = list[Sequence[Standing]]()
+    errors = dict[str, str]()
     for file in (arguments.file, *arguments.more):
         arguments.file = file
         try:
@@ -184,7 +185,7 @@ def until(thread: Thread, at: int) -> Thread:
 
 
 @contextmanager
-def _answering(chosen: Selection, arguments: argparse.Namespace) -> Iterator[Answerer]:
+def _open_answerer(chosen: Selection, arguments: argparse.Namespace) -> Iterator[Answerer]:
     if arguments.answerer == "offline":
         yield offline
         return
@@ -212,9 +213,10 @@ ECONOMICS = "cost_usd:6 saved_per_request_usd:6 saved_usd:6 paid_after_requests 
 
 def describe(replayed: ReplayReport) -> dict[str, Any]:
     """Return an entry of the `policies` of cli.md's `replay`."""
-    regretted = Counter(
+    regret_counts = Counter(
         (regret.at.before_request, regret.at.tier) for regret in replayed.losses.regrets
     )
+    kept_pins, pin_count = pins_kept(replayed.pins)
     return {
         "policy": replayed.policy,
         "settings": dict(replayed.settings),
@@ -228,7 +230,7 @@ def describe(replayed: ReplayReport) -> dict[str, Any]:
         ],
         "compactions": [
             _compaction(compaction)
-            | {"regret": regretted[compaction.at.before_request, compaction.at.tier]}
+            | {"regret": regret_counts[compaction.at.before_request, compaction.at.tier]}
             for compaction in replayed.compactions
         ],
         "totals": {
@@ -242,7 +244,7 @@ def describe(replayed: ReplayReport) -> dict[str, Any]:
             **picked(replayed.expected, "expected_output=tokens expected_from=source"),
         },
         "loss": _loss(replayed.losses),
-        "pins": dict(zip(("kept", "of"), pins_kept(replayed.pins), strict=True)),
+        "pins": {"kept": kept_pins, "of": pin_count},
     }
 
 
@@ -278,18 +280,16 @@ LONGEST_FACT = 60
 
 def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[str]:
     """Return a table with a row for each policy, the recording first. Costs are compared with that of the recording."""
-    plainly = next(
-        (replayed.spent.cost_usd for replayed in reports if replayed.policy == RECORDED), None
-    )
+    recorded = next((replayed for replayed in reports if replayed.policy == RECORDED), None)
+    recorded_cost = recorded.spent.cost_usd if recorded is not None else None
+    estimated = recorded.spent.estimated_usd if recorded is not None else None
     count = len(reports[0].rows)
     lines = [f"{plural(count, 'request')}, window {number(window)}", ""]
-    lines += table(_HEADS, [_policy(replayed, plainly) for replayed in reports])
-    if part := next(
-        (replayed.spent.estimated_usd for replayed in reports if replayed.policy == RECORDED), None
-    ):
+    lines += table(_HEADS, [_policy_row(replayed, recorded_cost) for replayed in reports])
+    if estimated:
         lines += [
             "",
-            f"recorded: {compared_cost(part)} of its cost is estimated, for calls whose usage is not recorded.",
+            f"recorded: {compared_cost(estimated)} of its cost is estimated, for calls whose usage is not recorded.",
         ]
     lines += _summary_lines(reports)
     if any(replayed.over for replayed in reports):
@@ -320,23 +320,32 @@ def _summary_lines(reports: Sequence[ReplayReport]) -> list[str]:
     return ["", f"Of the cost, for summaries: {', '.join(costs)}. {counted}"]
 
 
-def _policy(replayed: ReplayReport, plainly: Decimal | None) -> tuple[str, ...]:
+def _policy_row(replayed: ReplayReport, recorded_cost: Decimal | None) -> tuple[str, ...]:
     micro = sum(step.kind == "micro" for step in replayed.compactions)
-    spent, losses = replayed.spent, replayed.losses
+    compactions = f"{len(replayed.compactions) - micro}"
+    if micro:
+        compactions += f" + {micro} micro"
+    overflows = f"{replayed.overflows}"
+    if replayed.over:
+        overflows += f" / {replayed.over}"
+    spent = replayed.spent
+    losses = replayed.losses
+    base_cost = None if replayed.policy == RECORDED else recorded_cost
+    kept_pins, pin_count = pins_kept(replayed.pins)
     return (
         replayed.policy,
-        f"{len(replayed.compactions) - micro}" + (f" + {micro} micro" if micro else ""),
+        compactions,
         number(replayed.peak),
-        f"{replayed.overflows}" + (f" / {replayed.over}" if replayed.over else ""),
+        overflows,
         number(spent.prompt),
         number(spent.cache_read),
         number(spent.cache_write),
         number(spent.summariser_input + spent.summariser_output),
-        compared_cost(spent.cost_usd, None if replayed.policy == RECORDED else plainly),
+        compared_cost(spent.cost_usd, base_cost),
         f"{losses.lost_words} of {losses.facts:,}",
         losses.needed_words,
         f"{losses.rereads} / {losses.reread_tokens:,}" if losses.rereads else "0",
-        "{} of {}".format(*pins_kept(replayed.pins)),
+        f"{kept_pins} of {pin_count}",
     )
 
 

@@ -167,7 +167,7 @@ def plan_of(arguments: argparse.Namespace) -> Plan:
                 **changes,
             }
         )
-    return _forked(arguments, changes, workspace)
+    return _fork_plan(arguments, changes, workspace)
 
 
 _DEMO_CHANGES = ("settings", "needs_by", "limits")
@@ -195,7 +195,7 @@ def _can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def _forked(arguments: argparse.Namespace, changes: dict[str, Any], workspace: Path) -> Plan:
+def _fork_plan(arguments: argparse.Namespace, changes: dict[str, Any], workspace: Path) -> Plan:
     session = open_transcript(arguments.fork, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     chosen = Selection(session, thread, find_request_place(thread, _place(arguments.at)))
@@ -256,7 +256,8 @@ class _TurnPrinter:
         self._waited = status.why
         if report is None or report.number <= self._printed:
             return
-        self._printed, self._last = report.number, report
+        self._printed = report.number
+        self._last = report
         if self._json:
             write_json(document(report))
         else:
@@ -294,11 +295,9 @@ def turn_line(report: TurnReport) -> str:
 
     `main  3  12,034 reported  30.1% of 40,000  [L0, L1]  read_file: Let me read what is there.`
     """
-    share = (
-        f"{per_cent(report.ratio, places=1):>7} of {number(report.window)}"
-        if report.ratio is not None
-        else ""
-    )
+    share = ""
+    if report.ratio is not None:
+        share = f"{per_cent(report.ratio, places=1):>7} of {number(report.window)}"
     last_text = plain(report.error or report.text, TEXT)
     cells = [
         plain(report.thread, 16).ljust(4),

@@ -60,7 +60,7 @@ class Selection:
         return self.thread.place(self.at).buffer()
 
 
-def _at(text: str) -> int | str:
+def _parse_request(text: str) -> int | str:
     if text == "end":
         return text
     try:
@@ -123,7 +123,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--thread": {"metavar": "ID", "default": "main", "help": "the thread (default: main)"},
     "--at": {
         "metavar": "N",
-        "type": _at,
+        "type": _parse_request,
         "help": "the request: 0-based, negative from the end, or `end`",
     },
     "--format": {"metavar": "NAME", "type": format_name, "help": "read the file as this format"},

@@ -24,8 +24,14 @@ def run(arguments: argparse.Namespace) -> None:
         write_json({"sessions": [_document(session) for session in sessions]})
     elif sessions:
         rows = [
-            (f.when, number(f.size), f.format, plain(f.title, 60), plain(str(f.path)))
-            for f in sessions
+            (
+                listed.when,
+                number(listed.size),
+                listed.format,
+                plain(listed.title, 60),
+                plain(str(listed.path)),
+            )
+            for listed in sessions
         ]
         write_lines(table(("changed", ">bytes", "format", "first prompt", "file"), rows))
     else:

@@ -169,20 +169,20 @@ def _files(
 
 def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     """Run the named tier, or all due tiers, and return the result."""
-    by = chosen_policy(arguments)
+    policy = chosen_policy(arguments)
     window = chosen.window(arguments.window)
     client = chosen.session.client
-    choice = _policy_choice(arguments, by)
+    choice = _policy_choice(arguments, policy)
     pressures = known_pressures(chosen.thread)
     size = sizer(pressures, chosen.at)
     tree: Steps | None = None
     if arguments.recorded or arguments.before:
-        change, sizes = _recorded(chosen)
-        settings = settings_for(by, pairs=choice.settings, window=window, client=client)
-        tree = recorded_tree(chosen.thread, chosen.request, by, settings, change)
+        change, sizes = _find_recorded_change(chosen)
+        settings = settings_for(policy, pairs=choice.settings, window=window, client=client)
+        tree = recorded_tree(chosen.thread, chosen.request, policy, settings, change)
         if arguments.recorded:
             return StepReport(
-                by,
+                policy,
                 steps=tree,
                 step=tree.taken[RECORDED],
                 verdicts=(),
@@ -195,26 +195,26 @@ def take_step(chosen: Selection, arguments: argparse.Namespace) -> StepReport:
     else:
         place = _place_of(chosen, pressures)
     tier: str = arguments.tier or ""
-    context = context_at(by, choice, chosen.thread, chosen.at, window, client, tier)
-    context = _with_files(by, context, arguments)
-    by = acting(by, context)
-    verdicts = by.due(context)
-    step = _run(by, context, tier, AnswerLog(_answerer(chosen, arguments)))
+    context = context_at(policy, choice, chosen.thread, chosen.at, window, client, tier)
+    context = _with_files(policy, context, arguments)
+    policy = acting(policy, context)
+    verdicts = policy.due(context)
+    step = _run(policy, context, tier, AnswerLog(_answerer(chosen, arguments)))
     if tree is None:
         tree = Steps(
             chosen.thread.id,
             chosen.request,
-            policy=by.reference,
+            policy=policy.reference,
             origin=context.buffer,
             running=context.running,
         )
     steps = replace(tree.go(ORIGIN), running=context.running).add(step)
-    return StepReport(by, steps, step, verdicts, sizer=size, place=place)
+    return StepReport(policy, steps, step, verdicts, sizer=size, place=place)
 
 
-def _policy_choice(arguments: argparse.Namespace, by: Policy[Any, Any]) -> PolicyChoice:
+def _policy_choice(arguments: argparse.Namespace, policy: Policy[Any, Any]) -> PolicyChoice:
     return PolicyChoice(
-        chosen_pairs(arguments, by),
+        chosen_pairs(arguments, policy),
         arguments.remote,
         arguments.summary,
         instructions=arguments.instructions,
@@ -226,13 +226,15 @@ def _place_of(chosen: Selection, pressures: Pressures, size: Sizer | None = None
     return call_place(chosen.thread, side_calls, chosen.at, pressures, size)
 
 
-def _run(by: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log: AnswerLog) -> Step:
+def _run(
+    policy: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log: AnswerLog
+) -> Step:
     """Run the named tier, or all due tiers if `tier` is empty, and return the step."""
     outcomes: tuple[Outcome[Any], ...]
     if tier:
-        outcomes = (drive(by.tier(tier, context), log),)
+        outcomes = (drive(policy.tier(tier, context), log),)
     else:
-        outcomes = drive(by.run_due(context), log)
+        outcomes = drive(policy.run_due(context), log)
     name = name_step(tier, outcomes)
     asked = tuple(log.asked)
     return Step(
@@ -246,7 +248,7 @@ def _run(by: Policy[Any, Any], context: PolicyContext[Any, Any], tier: str, log:
     )
 
 
-def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
+def _find_recorded_change(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
     """Return what the recording did before the selected request. Raises InspectorError."""
     thread = chosen.thread
     change = recorded_step(thread, thread_drops(thread, chosen.session), chosen.at)
@@ -259,14 +261,14 @@ def _recorded(chosen: Selection) -> tuple[RecordedStep, RecordedSizes]:
 
 
 def _with_files(
-    by: Policy[Any, Any], context: PolicyContext[Any, Any], arguments: argparse.Namespace
+    policy: Policy[Any, Any], context: PolicyContext[Any, Any], arguments: argparse.Namespace
 ) -> PolicyContext[Any, Any]:
     """Return the context with the running state of --state and the calibration of --samples."""
     running = context.running
     if arguments.state:
-        running = by.load(context.settings, _json_file(arguments.state))
+        running = policy.load(context.settings, _json_file(arguments.state))
     for estimated, reported in _read_samples(arguments.samples) if arguments.samples else ():
-        running = by.learn(running, context.settings, estimated, reported)
+        running = policy.learn(running, context.settings, estimated, reported)
     return context.with_running(running)
 
 
@@ -282,10 +284,12 @@ def _read_samples(path: str) -> list[tuple[int, int]]:
 def _answerer(chosen: Selection, arguments: argparse.Namespace) -> Answerer:
     """Return the selected script or answerer. File contents come from the recording, never from this machine."""
     if not arguments.answers:
-        by = answerer(
+        chosen_answerer = answerer(
             arguments.answerer, arguments.model or chosen.thread.model, chosen.buffer.prompt
         )
-        return with_recorded_files(WorkspaceAnswerer(by, root=None), chosen.thread, chosen.at)
+        return with_recorded_files(
+            WorkspaceAnswerer(chosen_answerer, root=None), chosen.thread, chosen.at
+        )
     script = read_script(_json_file(arguments.answers))
     hands = with_recorded_files(WorkspaceAnswerer(script, root=None), chosen.thread, chosen.at)
 
@@ -306,18 +310,23 @@ def _json_file(path: str) -> Any:
 
 def describe(stepped: StepReport) -> dict[str, Any]:
     """Return the document of cli.md's `step`."""
-    by, steps, step = stepped.policy, stepped.steps, stepped.step
+    policy = stepped.policy
+    steps = stepped.steps
+    step = stepped.step
     size = stepped.after or stepped.sizer
     start = PolicyContext(steps.origin, step.settings, steps.running, step.moment)
-    before, after = start.buffer, step.buffer
+    before = start.buffer
+    after = step.buffer
     size_before = {"messages": len(before.messages), **_size_document(stepped, start)}
     if steps.recorded:
         size_before["listed"] = stepped.sizer.pressure.tokens
     size_after = _size_document(stepped, start.after(*step.outcomes))
     rows = sized_rows(steps.fates(), before, after, size=stepped.sizer, later=stepped.after)
+    _, missing_paths = missing_files(step.asked)
+    last_tier = step.fired[-1] if step.fired else None
     return {
-        "policy": by.name if step.recorded is None else "recorded",
-        "tier": step.tier or (step.fired[-1] if step.fired else None),
+        "policy": policy.name if step.recorded is None else "recorded",
+        "tier": step.tier or last_tier,
         "settings": {
             field.name: getattr(step.settings, field.name) for field in fields(step.settings)
         },
@@ -335,10 +344,10 @@ def describe(stepped: StepReport) -> dict[str, Any]:
         ],
         "events": [{"name": event.name, **event.fields} for event in step.events],
         "needs": [need_document(need) for need in step.asked],
-        "missing_files": missing_files(step.asked)[1],
+        "missing_files": missing_paths,
         "missing_files_note": missing_files_words(step.asked),
         "model_calls": _calls_document(stepped),
-        "state": by.dump(step.running),
+        "state": policy.dump(step.running),
         "validity": validity_document(after),
     }
 
@@ -369,24 +378,29 @@ def _size_document(stepped: StepReport, context: PolicyContext[Any, Any]) -> dic
     """Return the policy's uncalibrated estimate and own count of a buffer, and the size of the prompt if it were
     sent.
     """
-    by, buffer, size = acting(stepped.policy, context), context.buffer, stepped.sizer
+    policy = acting(stepped.policy, context)
+    buffer = context.buffer
+    size = stepped.sizer
     pressure = size.pressure_beside(buffer, stepped.steps.origin)
     if stepped.after is not None and buffer is stepped.step.buffer:
-        size, pressure = stepped.after, stepped.after.pressure
-    sizes = {"tokens": by.measure(context)[0], "calibrated": by.believed(context)}
+        size = stepped.after
+        pressure = stepped.after.pressure
+    tokens, *_ = policy.measure(context)
+    sizes = {"tokens": tokens, "calibrated": policy.believed(context)}
     return {**sizes, **picked(pressure, "predicted=tokens kind band"), "unseen": size.scale.unseen}
 
 
 def step_lines(document: dict[str, Any]) -> list[str]:
     """Return the document as text."""
-    before, after = document["before"], document["after"]
+    before = document["before"]
+    after = document["after"]
+    succeeded = "yes"
+    if not document["succeeded"]:
+        succeeded = f"no: {document['error'] or 'nothing to compact'}"
     rows = [
         ("policy", document["policy"]),
         ("fired", ", ".join(document["fired"]) or "nothing"),
-        (
-            "succeeded",
-            "yes" if document["succeeded"] else f"no: {document['error'] or 'nothing to compact'}",
-        ),
+        ("succeeded", succeeded),
         ("before", step_size_words(before["messages"], before, document["policy"])),
         ("after", step_size_words(len(after["messages"]), after, document["policy"])),
     ]
@@ -412,9 +426,9 @@ def step_call_words(calls: dict[str, Any]) -> str:
 
     `1: 152,300 tokens in, 151,900 of them cached; about 2,600 out (at most 20,000); about $0.12`
     """
-    limit = (
-        "no limit" if calls["most_output"] is None else f"at most {number(calls['most_output'])}"
-    )
+    limit = "no limit"
+    if calls["most_output"] is not None:
+        limit = f"at most {number(calls['most_output'])}"
     words = f"{calls['count']}: {number(calls['input'])} tokens in, {number(calls['cache_read'])} of them cached; "
     words += f"about {number(calls['output'])} out ({limit})"
     if calls["cost_usd"] is not None:
@@ -424,6 +438,9 @@ def step_call_words(calls: dict[str, Any]) -> str:
 
 def step_size_words(messages: int, side: dict[str, Any], policy: str) -> str:
     """Return a size in words: `13 messages, 41,200 tokens predicted (40,100 to 42,300); roku's own count 40,950`."""
-    band = f" ({number(side['band'][0])} to {number(side['band'][1])})" if side["band"] else ""
-    size = f"{plural(messages, 'message')}, {plural(side['predicted'] or 0, 'token')} {side['kind']}{band}"
+    tokens = plural(side["predicted"] or 0, "token")
+    size = f"{plural(messages, 'message')}, {tokens} {side['kind']}"
+    if side["band"]:
+        low, high = side["band"]
+        size += f" ({number(low)} to {number(high)})"
     return f"{size}; {policy}'s own count {number(side['calibrated'])}"

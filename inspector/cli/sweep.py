@@ -59,12 +59,12 @@ def sweep_command(arguments: argparse.Namespace, show: Callable[[str, int, int],
 
 
 def _plan_sweep(arguments: argparse.Namespace) -> Sweep:
-    by = chosen_policy(arguments)
-    pairs = (*window_pairs(arguments.window), *chosen_pairs(arguments, by))
+    policy = chosen_policy(arguments)
+    pairs = (*window_pairs(arguments.window), *chosen_pairs(arguments, policy))
     files = (arguments.file, *arguments.more)
     return Sweep(
         files=files,
-        policy=by.reference,
+        policy=policy.reference,
         grid=tuple(arguments.sweep),
         settings=pairs,
         thread=arguments.thread,

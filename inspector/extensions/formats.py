@@ -14,7 +14,8 @@ GROUP = "inspector.formats"
 @cache
 def all_formats() -> tuple[tuple[Format, ...], tuple[str, ...]]:
     """Return all formats, and a sentence for each plug-in that could not be loaded."""
-    formats, notes = list(FORMATS), []
+    formats = list(FORMATS)
+    notes = []
     for point in entry_points(group=GROUP):
         loaded = load(point)
         if isinstance(loaded, Format):
@@ -32,10 +33,10 @@ def load(point: EntryPoint) -> Format | str:
         return f"The format plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
     if not isinstance(loaded, Format):
         return f"The format plug-in {point.name!r} is no Format but {type(loaded).__name__}; it was left out."
-    return replace(loaded, sniff=_careful(loaded))
+    return replace(loaded, sniff=_safe_sniff(loaded))
 
 
-def _careful(format: Format) -> Callable[[Head], float]:  # noqa: A002
+def _safe_sniff(format: Format) -> Callable[[Head], float]:  # noqa: A002
     def sniff(head: Head) -> float:
         try:
             return float(format.sniff(head))

@@ -62,8 +62,10 @@ class FunctionPolicy(SimplePolicy[SimpleSettings]):
     )
 
     def __init__(self, compact: Compaction, shape: str, name: str) -> None:
-        self.name, self.title = name.lower(), name
-        self._compact, self._dialect = compact, DIALECTS[shape]
+        self.name = name.lower()
+        self.title = name
+        self._compact = compact
+        self._dialect = DIALECTS[shape]
 
     def due(self, context: FunctionContext) -> Verdicts:
         return (Verdict(TIER, due=bool(context.messages), why=_WHY, tokens=self.tokens(context)),)
@@ -155,7 +157,8 @@ class _Wire:
     """Converts messages to wire items, and wire items back to messages."""
 
     def __init__(self, dialect: Dialect, messages: Sequence[Message]) -> None:
-        self._dialect, self._messages = dialect, messages
+        self._dialect = dialect
+        self._messages = messages
         calls = calls_by_id(messages)
         groups = []
         for shared in _share(dialect, messages):
@@ -174,7 +177,9 @@ class _Wire:
         keys = [self._key(item) for item in items]
         places = self._match(list(filter(None, keys)))
         counts = Counter(places)
-        whole = {n for n, group in enumerate(self._groups) if counts[n] == len(group.keys)}
+        whole = {
+            index for index, group in enumerate(self._groups) if counts[index] == len(group.keys)
+        }
         read: list[Message] = []
         fresh: Items = []
         last = -1
@@ -193,10 +198,11 @@ class _Wire:
     def _match(self, keys: Sequence[str]) -> list[int]:
         """Return the index of the group of each key, in ascending order; -1 for a key that no group has."""
         places_by_key: dict[str, deque[int]] = defaultdict(deque)
-        for n, group in enumerate(self._groups):
+        for index, group in enumerate(self._groups):
             for key in group.keys:
-                places_by_key[key].append(n)
-        places, last = [], 0
+                places_by_key[key].append(index)
+        places = []
+        last = 0
         for key in keys:
             queue = places_by_key.get(key, deque())
             while queue and queue[0] < last:
@@ -290,7 +296,8 @@ def _join_silent(groups: Iterable[_SharedItems]) -> list[_SharedItems]:
 
 
 def _join_groups(first: _SharedItems, second: _SharedItems) -> _SharedItems:
-    items, keys = (*first.items, *second.items), (*first.keys, *second.keys)
+    items = (*first.items, *second.items)
+    keys = (*first.keys, *second.keys)
     return _SharedItems((*first.messages, *second.messages), items, keys)
 
 

@@ -55,7 +55,8 @@ class GuardedPolicy:
     """Wraps a policy of a third party: turns its errors into sentences and checks its outcomes."""
 
     def __init__(self, inner: Any, origin: str, path: Path | None, source: str) -> None:
-        self._inner, self._origin = inner, origin
+        self._inner = inner
+        self._origin = origin
         self._path = path.resolve() if path is not None else None
         self.source = source
 

@@ -57,7 +57,8 @@ def all_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
 
 def plugin_policies() -> tuple[Mapping[str, Policy[Any, Any]], tuple[str, ...]]:
     """Return the policies of installed packages by name, and a sentence for each that could not be loaded."""
-    policies, notes = dict[str, Policy[Any, Any]](), list[str]()
+    policies = dict[str, Policy[Any, Any]]()
+    notes = list[str]()
     for point in entry_points(group=GROUP):
         try:
             policy = _load_point(point)
@@ -105,7 +106,7 @@ def _load_point(point: EntryPoint) -> Policy[Any, Any]:
             f"The policy plug-in {point.name!r} could not be loaded: {type(error).__name__}: {error}"
         ) from None
     code = inspect.getsourcefile(type(loaded)) if type(loaded).__module__ != "builtins" else None
-    return _checked(loaded, f"The policy plug-in {point.name!r}", Path(code) if code else None)
+    return _check_policy(loaded, f"The policy plug-in {point.name!r}", Path(code) if code else None)
 
 
 def load_file(path: Path) -> Policy[Any, Any]:
@@ -133,13 +134,15 @@ def load_file(path: Path) -> Policy[Any, Any]:
         raise InspectorError(f"{path} has no {OBJECT}: the policy must be an object of that name.")
     guarded = module.__dict__.get(_GUARDED)
     if guarded is None:
-        guarded = module.__dict__[_GUARDED] = _checked(
+        guarded = module.__dict__[_GUARDED] = _check_policy(
             getattr(module, OBJECT), str(path), path, str(path.absolute())
         )
     return cast(Policy[Any, Any], guarded)
 
 
-def _checked(candidate: Any, origin: str, path: Path | None, source: str = "") -> Policy[Any, Any]:
+def _check_policy(
+    candidate: Any, origin: str, path: Path | None, source: str = ""
+) -> Policy[Any, Any]:
     missing = [name for name in _NEEDED if not hasattr(candidate, name)]
     if missing:
         raise InspectorError(f"{origin} holds no policy: it lacks {', '.join(missing)}.")

@@ -71,7 +71,9 @@ class TopBar(Guarded, QFrame):
     ) -> None:
         super().__init__()
         self.setObjectName("TopBar")
-        self._workbench, self._ask_window, self._commands = workbench, ask_window, commands
+        self._workbench = workbench
+        self._ask_window = ask_window
+        self._commands = commands
         self._open_policy = open_policy
         self._limits: Sequence[str] = ("",)
         self.back = small_button("←", about="Back to where you were (Alt+Left)", name="Back")
@@ -113,7 +115,8 @@ class TopBar(Guarded, QFrame):
             return
         self.agent.setText(f"{_cut(_name(thread), 18)} ▾")
         self.agent.setToolTip(tip(f"{_name(thread)}\n{plural(len(thread.requests), 'request')}"))
-        window, model = state.window, model_at(thread, state.at) or "model unknown"
+        window = state.window
+        model = model_at(thread, state.at) or "model unknown"
         tokens = grouped(window.tokens) if window and window.tokens else "window"
         source = window.source if window else "unknown"
         name = _cut(_DATE.sub("", model), 30)
@@ -149,12 +152,16 @@ class TopBar(Guarded, QFrame):
         self.box.setText("Search    Ctrl+K")
         title = policy_title(state)
         self.policy.setText(f"Policy: {title} ▾")
-        steps = [
-            *(partial(self.limit.setText, words) for words in self._limits[:2]),
+        limit_steps = [partial(self.limit.setText, words) for words in self._limits]
+        steps: list[Callable[[], object]] = [
+            *limit_steps[:2],
             partial(self.policy.setText, f"{title} ▾"),
-            *(partial(self.limit.setText, words) for words in self._limits[2:]),
+            *limit_steps[2:],
             partial(self.box.setText, "Ctrl+K"),
-            *(partial(widget.hide) for widget in (self.agent, self.live, self.box, self.policy)),
+            self.agent.hide,
+            self.live.hide,
+            self.box.hide,
+            self.policy.hide,
         ]
         self.live.show()
         self.box.show()
@@ -226,8 +233,8 @@ class WorkspaceTabs(Guarded, QTabBar):
         self.setExpanding(False)
         self.setDrawBase(False)
         self.setUsesScrollButtons(False)
-        for n, name in enumerate(WORKSPACES):
-            self.setTabToolTip(self.addTab(name), f"Ctrl+{n + 1}")
+        for index, name in enumerate(WORKSPACES):
+            self.setTabToolTip(self.addTab(name), f"Ctrl+{index + 1}")
         self.currentChanged.connect(lambda at: choose(WORKSPACES[at]))
         self._choose = choose
         self.tabBarClicked.connect(self._choose_shown)
@@ -263,11 +270,12 @@ class Notice(QFrame):
     ) -> None:
         super().__init__()
         self.setObjectName("Notice")
-        self._cancel, self._dismiss = cancel, dismiss
+        self._cancel = cancel
+        self._dismiss = dismiss
         self._said = ""
         self.words = label(wrap=True)
         self.bar = ProgressBar(theme)
-        self.button = button("Cancel", self._pressed)
+        self.button = button("Cancel", self._cancel_or_dismiss)
         self._then: Callable[[], None] = dismiss
         self.more = button("", lambda: self._then())
         row(
@@ -281,7 +289,7 @@ class Notice(QFrame):
         )
         self._opening: OpeningProgress | None = None
         self._note = ""
-        self._fade = delayed(self, NOTE_MS, self._pressed)
+        self._fade = delayed(self, NOTE_MS, self._cancel_or_dismiss)
         self.hide()
 
     def show_state(self, state: State) -> None:
@@ -342,7 +350,7 @@ class Notice(QFrame):
         mark(self, "bad", bad)
         self.show()
 
-    def _pressed(self) -> None:
+    def _cancel_or_dismiss(self) -> None:
         if self._opening is not None:
             self._cancel()
             return
@@ -400,7 +408,8 @@ class StatusStrip(Guarded, QFrame):
 
     def show_state(self, state: State) -> None:
         """Show the counts of the current thread, and after LATE_MS how many requests the window is behind."""
-        was_behind, self._state = self._shown[3] > 0 or self._late.isActive(), state
+        was_behind = self._shown[3] > 0 or self._late.isActive()
+        self._state = state
         if not state.behind:
             self._late.stop()
         elif not was_behind:
@@ -409,7 +418,9 @@ class StatusStrip(Guarded, QFrame):
 
     def _show(self) -> None:
         """Update the texts if the session, the thread, the kind of following or the lag changed."""
-        session, thread, following = self._state.session, self._state.thread, self._state.following
+        session = self._state.session
+        thread = self._state.thread
+        following = self._state.following
         behind = 0 if self._late.isActive() else self._state.behind
         is_same = session is self._shown[0]
         is_same = is_same and thread is self._shown[1]

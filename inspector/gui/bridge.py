@@ -86,7 +86,9 @@ class Task:
     def __init__(
         self, threads: "_ThreadPools", reported: Callable[[Any], None], lane: Lane
     ) -> None:
-        self._deliver, self._free, self._traffic = threads.deliver, threads.free, threads.traffic
+        self._deliver = threads.deliver
+        self._free = threads.free
+        self._traffic = threads.traffic
         self._reported = reported
         self.lane = lane
         self.part = ""  # title of the panel that the job is for
@@ -126,12 +128,12 @@ class Task:
         Waits while the GUI thread is working (`Bridge.give_way`), and while jobs of more urgent lanes compute.
         """
         if not self._free.is_set():
-            self._give_way()
+            self._wait_for_others()
         if self._traffic.is_held_up(self):
             self._traffic.wait_for_turn(self)
         return self.stopped
 
-    def _give_way(self) -> None:
+    def _wait_for_others(self) -> None:
         end = monotonic() + GIVE_WAY_S
         while not self.stopped and not self._free.wait(REST_S) and monotonic() < end:
             pass
@@ -202,7 +204,8 @@ class Frames(QObject):
 
     def __init__(self, show: Callable[[], None], milliseconds: int) -> None:
         super().__init__()
-        self._show, self._on_its_way = show, False
+        self._show = show
+        self._on_its_way = False
         self._timer = QTimer(self, singleShot=True, interval=milliseconds)
         self._timer.timeout.connect(self._due)
         self._asked.connect(self._timer.start)
@@ -234,7 +237,8 @@ class Bridge:
     def for_part(self, part: str, fell: Callable[[BaseException], None]) -> "Bridge":
         """Return a bridge for a part of the window; `fell` is called with the unexpected errors of its jobs."""
         bridge = copy(self)
-        bridge._fell, bridge._part = fell, part
+        bridge._fell = fell
+        bridge._part = part
         return bridge
 
     def run(
@@ -413,8 +417,8 @@ class _ThreadPools(QObject):
             self.deliver(partial(end, future))
 
         self.traffic.enter(task.lane)
-        run = job if task.lane == "wait" else partial(_computed, job)
-        self.lanes[task.lane].submit(_started, run, task).add_done_callback(finish)
+        run = job if task.lane == "wait" else partial(_compute, job)
+        self.lanes[task.lane].submit(_start_job, run, task).add_done_callback(finish)
 
     def deliver(self, call: Callable[[], None]) -> None:
         with self._closing:
@@ -456,14 +460,14 @@ computing_jobs: set[Task] = set()
 """Jobs that are computing now."""
 
 
-def _started(run: Callable[[Task], T], task: Task) -> T:
+def _start_job(run: Callable[[Task], T], task: Task) -> T:
     """Run a job, unless it was cancelled while it waited for its thread."""
     if task.stopped:
         raise Cancelled("The work was cancelled.")
     return run(task)
 
 
-def _computed(job: Callable[[Task], T], task: Task) -> T:
+def _compute(job: Callable[[Task], T], task: Task) -> T:
     """Run a job with checkpoints. After a long job, exclude its many lasting objects from garbage collection.
 
     Collecting them would block the window.

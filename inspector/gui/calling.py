@@ -32,8 +32,9 @@ class Calling:
         key = (who, model, state.session.path if state.session else "")
         with self._lock:
             if self._answerer is None or key != self._key:
-                self._let_go()
-                self._open, self._key = _opened(who, model), key
+                self._close_answerer()
+                self._open = _open_answerer(who, model)
+                self._key = key
                 # Files come from the recording.
                 self._answerer = WorkspaceAnswerer(self._open, root=None)
             return self._answerer
@@ -41,10 +42,12 @@ class Calling:
     def close(self) -> None:
         """Close the current answerer."""
         with self._lock:
-            self._let_go()
+            self._close_answerer()
 
-    def _let_go(self) -> None:
-        former, self._open, self._answerer = self._open, None, None
+    def _close_answerer(self) -> None:
+        former = self._open
+        self._open = None
+        self._answerer = None
         if former is not None:
             former.close()
 
@@ -56,7 +59,7 @@ def model_of(state: State) -> str:
     return model_at(state.thread, state.at)
 
 
-def _opened(who: str, model: str) -> "Answering":
+def _open_answerer(who: str, model: str) -> "Answering":
     # Importing takes 0.1 s, so only if needed.
     from inspector.providers.answerers import answerer
 

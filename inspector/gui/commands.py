@@ -95,12 +95,12 @@ def matches(
     if not query:
         return list(commands)
     ranked = [
-        (rank, n)
-        for n, command in enumerate(commands)
+        (rank, index)
+        for index, command in enumerate(commands)
         if (rank := _rank(command.words.lower(), query)) is not None
     ]
     close = 0 if query.isdigit() else sum(rank <= 1 for rank, _ in ranked)
-    matching = [commands[n] for _, n in sorted(ranked)]
+    matching = [commands[index] for _, index in sorted(ranked)]
     return [*matching[:close], *offers, *matching[close:]]
 
 
@@ -116,11 +116,12 @@ def _rank(words: str, query: str) -> int | None:
         return 1
     if query in words:
         return 2
-    at, spread = -1, 3
+    found_at = -1
+    spread = 3
     for letter in query.replace(" ", ""):
-        position = words.find(letter, at + 1)
+        position = words.find(letter, found_at + 1)
         if position < 0:
             return None
-        spread += position - at - 1
-        at = position
+        spread += position - found_at - 1
+        found_at = position
     return spread

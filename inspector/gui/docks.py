@@ -99,21 +99,20 @@ class Docks(WorkspacePage):
     def build(self, *workspaces: str) -> None:
         """Build the missing panels of the named workspaces; the empty name is the frame."""
         for name in workspaces:
-            while any(home == name for home, _, _ in self._unbuilt):
+            while self._lacks_panels(name):
                 self._build_first(name)
 
     def build_next(self) -> bool:
         """Build one more panel, beginning with the visible ones. Return False if none is left."""
         missing = {home for home, _, _ in self._unbuilt}
         if missing:
-            self._build_first(
-                next(name for name in ("", self.current.name, *_ALL) if name in missing)
-            )
+            visible_first = ("", self.current.name, *_ALL)
+            self._build_first(next(name for name in visible_first if name in missing))
         return bool(self._unbuilt)
 
     def _build_first(self, workspace: str) -> None:
-        at = next(n for n, (home, _, _) in enumerate(self._unbuilt) if home == workspace)
-        _, place, make = self._unbuilt.pop(at)
+        first = next(index for index, (home, _, _) in enumerate(self._unbuilt) if home == workspace)
+        _, place, make = self._unbuilt.pop(first)
         self._desk.bridge.give_way()
         built: list[Panel] = []
         bridge = self._desk.bridge.for_part(
@@ -129,9 +128,13 @@ class Docks(WorkspacePage):
             panel.height_changed.connect(self.timeline_height.fit)
         panel.closed.connect(self.close_drawers)
         if self._shown is not None:
-            _tell(panel, self._shown)
-        if all(home != workspace for home, _, _ in self._unbuilt):
+            _hand_state(panel, self._shown)
+        if not self._lacks_panels(workspace):
             page.placed()
+
+    def _lacks_panels(self, workspace: str) -> bool:
+        """Are there panels of the workspace that were not built yet?"""
+        return any(home == workspace for home, _, _ in self._unbuilt)
 
     # -- workspaces ----------------------------------------------------------------------------------------------------
 
@@ -144,10 +147,10 @@ class Docks(WorkspacePage):
         """Show a workspace once its panels are built: one per turn of the event loop, so that the window stays
         responsive."""
         self._coming = name
-        self._desk.bridge.in_turns(self._come(name))
+        self._desk.bridge.in_turns(self._build_workspace(name))
 
-    def _come(self, name: str) -> Iterator[None]:
-        while self._coming == name and any(home == name for home, _, _ in self._unbuilt):
+    def _build_workspace(self, name: str) -> Iterator[None]:
+        while self._coming == name and self._lacks_panels(name):
             self._build_first(name)
             yield
         if self._coming == name:
@@ -160,7 +163,7 @@ class Docks(WorkspacePage):
             if self.isVisible():
                 self.build(name)
             self.restore_all()
-            self._give_room(name in PAGES)
+            self._make_room_for_page(name in PAGES)
             self._stack.setCurrentWidget(self.workspaces[name])
             for title, panel in self.panels.items():
                 if not self._home[title]:
@@ -169,7 +172,7 @@ class Docks(WorkspacePage):
         self.changed.emit(PAGES.get(name, name))
         self._lay_out(self.current)
 
-    def _give_room(self, to_page: bool) -> None:
+    def _make_room_for_page(self, to_page: bool) -> None:
         """Hide the timeline and fold the gauge while a page is shown."""
         if to_page and self._frame_layout is None:
             self._left, self._frame_layout = self.current.name, self.kept()
@@ -178,7 +181,8 @@ class Docks(WorkspacePage):
             folded = self.panels["Pressure"].preferred_width(is_narrow=True)
             self.resizeDocks([self.docks["Pressure"]], [folded], Qt.Orientation.Horizontal)
         elif not to_page and self._frame_layout is not None:
-            frame, self._frame_layout = self._frame_layout, None
+            frame = self._frame_layout
+            self._frame_layout = None
             self.restore_docks(frame)
 
     @property
@@ -199,9 +203,11 @@ class Docks(WorkspacePage):
 
     def _make_room_for_run(self) -> None:
         """Hide the table of exchanges if there is a run but no proxy or receiver, and the run if there is none."""
-        live, state = self.workspaces["Live"], self._desk.workbench.state
+        live = self.workspaces["Live"]
+        state = self._desk.workbench.state
         # Both are None before the panels are placed.
-        dock, table = (live.docks.get("Run"), live.centralWidget())
+        dock = live.docks.get("Run")
+        table = live.centralWidget()
         if dock is not None and table is not None and live.laid_out and not dock.isFloating():
             dock.setVisible(state.run is not None)
             table.setVisible(state.run is None or bool(state.proxy or state.receiver))
@@ -216,16 +222,19 @@ class Docks(WorkspacePage):
 
     def _sizes(self) -> dict[str, int]:
         """Return the preferred width or height in pixels of panels in this window, by title."""
-        gauge, figure = self._gauge_width(), self.fontMetrics().horizontalAdvance("0")
-        width, height, high = self.width() - gauge, self.height(), self.fontMetrics().height()
+        gauge = self._gauge_width()
+        figure = self.fontMetrics().horizontalAdvance("0")
+        width = self.width() - gauge
+        height = self.height()
+        line_height = self.fontMetrics().height()
         return {
             "Pressure": gauge,
             "Timeline": self.timeline_height.preferred,
             "Buffer": width * 58 // 100,
             "Message": width * 42 // 100,
             "Tiers": max(min(33 * figure, width * 44 // 100), width * 32 // 100),
-            "Lost": max(height * 31 // 100, 10 * high),
-            "Search": max(height * 27 // 100, 9 * high),
+            "Lost": max(height * 31 // 100, 10 * line_height),
+            "Search": max(height * 27 // 100, 9 * line_height),
             "Run": width * 45 // 100,
         }
 
@@ -410,11 +419,10 @@ class Docks(WorkspacePage):
 
     def tell(self, state: State) -> None:
         """Pass the State to every panel that it concerns. Panels that cannot be seen show it later."""
-        former, self._shown = self._shown, state
+        former = self._shown
+        self._shown = state
         self.build(*(home for field, home in _CALLING.items() if getattr(state, field) is not None))
-        if former is None or any(
-            (getattr(former, name) is None) != (getattr(state, name) is None) for name in _LIVE
-        ):
+        if former is None or _live_parts(former) != _live_parts(state):
             self._make_room_for_run()
         same = former is not None and _is_same(former, state)
         if same and former is not None and _is_same(former, state, _LIVE):
@@ -422,7 +430,7 @@ class Docks(WorkspacePage):
         # A copy, because a panel may show another one, which is built then.
         for panel in list(self.panels.values()):
             if panel.LIVE or not same:
-                _tell(panel, state)
+                _hand_state(panel, state)
 
     def is_current(self, panel: Panel) -> bool:
         """Return True if the panel shows the current State."""
@@ -441,9 +449,14 @@ class Docks(WorkspacePage):
             attempt(panel.restyle)
 
 
-def _tell(panel: Panel, state: State) -> None:
+def _hand_state(panel: Panel, state: State) -> None:
     if failure := attempt(partial(panel.receive, state)):
         panel.fall(failure)
+
+
+def _live_parts(state: State) -> tuple[bool, ...]:
+    """Return which live parts (run, proxy, ...) the state has."""
+    return tuple(getattr(state, name) is not None for name in _LIVE)
 
 
 def _is_same(state: State, other: State, names: tuple[str, ...] = _CONCERNS) -> bool:
@@ -459,8 +472,8 @@ def layout_commands(docks: Docks, choose: Callable[[str], None]) -> tuple[Comman
     """Return the commands that show workspaces and arrange panels."""
     return (
         *(
-            Command(f"Workspace: {name}", partial(choose, name), (f"Ctrl+{n}",), "View")
-            for n, name in enumerate(WORKSPACES, 1)
+            Command(f"Workspace: {name}", partial(choose, name), (f"Ctrl+{number}",), "View")
+            for number, name in enumerate(WORKSPACES, 1)
         ),
         Command("Maximise the panel, or restore it", docks.maximise_focused, ("F11",), "View"),
         Command("Float the panel, or dock it", docks.float, (), "View"),

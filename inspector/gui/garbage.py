@@ -43,15 +43,16 @@ class Garbage(QObject):
         self._frozen = 0
         """Number of frozen objects when they were last counted."""
         self._timer = QTimer(self)
-        self._timer.timeout.connect(self._look)
+        self._timer.timeout.connect(self._freeze_or_collect)
         self._timer.start(EVERY_MS)
 
-    def _look(self) -> None:
-        before, self._looked = self._looked, monotonic()
+    def _freeze_or_collect(self) -> None:
+        before = self._looked
+        self._looked = monotonic()
         if computing_jobs and self._looked - before > LATE:
             gc.freeze()
         elif not computing_jobs and self._looked > self._thawed + self._rest_s():
-            self._thaw()
+            self._collect_frozen()
         else:
             collect()
 
@@ -60,7 +61,7 @@ class Garbage(QObject):
         least = MANY_S if self._frozen > MOST_THAWED else THAW_S
         return max(least, THAW_SHARE * self._thawing_s)
 
-    def _thaw(self) -> None:
+    def _collect_frozen(self) -> None:
         """Collect the cycles among the frozen objects, unless there are too many."""
         self._frozen = gc.get_freeze_count()
         if 0 < self._frozen <= MOST_THAWED:
@@ -84,10 +85,13 @@ def collect() -> None:
     While a job computes, only the youngest generation is collected: the older ones hold the objects that the job still
     uses. If the youngest generation exceeds MOST, its objects are frozen, because collecting them would take too long.
     """
-    counts, thresholds = gc.get_count(), gc.get_threshold()
+    counts = gc.get_count()
+    thresholds = gc.get_threshold()
     if counts[0] > MOST:
         gc.freeze()
     elif computing_jobs:
         gc.collect(0)
-    elif full := [n for n in range(3) if thresholds[n] and counts[n] > thresholds[n]]:
+    elif full := [
+        index for index in range(3) if thresholds[index] and counts[index] > thresholds[index]
+    ]:
         gc.collect(full[-1])

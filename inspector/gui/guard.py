@@ -28,7 +28,7 @@ def _false() -> bool:
     return False
 
 
-def _zero() -> int:
+def _return_zero() -> int:
     return 0
 
 
@@ -37,10 +37,10 @@ _DEFAULTS: Mapping[str, Callable[[], object]] = {
     "eventFilter": _false,
     "setData": _false,
     "hasHeightForWidth": _false,
-    "rowCount": _zero,
-    "columnCount": _zero,
-    "count": _zero,
-    "heightForWidth": _zero,
+    "rowCount": _return_zero,
+    "columnCount": _return_zero,
+    "count": _return_zero,
+    "heightForWidth": _return_zero,
     "sizeHint": QSize,
     "minimumSizeHint": QSize,
     "minimumSize": QSize,
@@ -77,12 +77,12 @@ def guard(kind: type) -> None:
 
 def overrides(kind: type, name: str) -> bool:
     """Return True if Qt has a method of that name for `kind`, or if pyqtgraph calls it on Qt's behalf."""
-    return name in _CALLED or (
-        not name.startswith("__")
-        and any(
-            base.__module__.startswith("PySide6.") and name in vars(base) for base in kind.__mro__
-        )
-    )
+    if name in _CALLED:
+        return True
+    if name.startswith("__"):
+        return False
+    qt_bases = (base for base in kind.__mro__ if base.__module__.startswith("PySide6."))
+    return any(name in vars(base) for base in qt_bases)
 
 
 def is_guarded(method: object) -> bool:

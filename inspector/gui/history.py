@@ -97,8 +97,10 @@ class History(QObject):
             changed: Called with whether there is a place to go back to, and whether there is one to go forward to.
         """
         super().__init__(owner)
-        self._workbench, self._docks = workbench, docks
-        self._open_path, self._changed = open_path, changed
+        self._workbench = workbench
+        self._docks = docks
+        self._open_path = open_path
+        self._changed = changed
         self._back: list[VisitedPlace] = []
         self._forward: list[VisitedPlace] = []
         self._here: VisitedPlace | None = None
@@ -107,17 +109,17 @@ class History(QObject):
         self._given_up_at = 0.0
         self._moved_at = 0.0
         self._session: Session | None = None
-        self._soon = delayed(self, SETTLE_MS, self._look)
+        self._soon = delayed(self, SETTLE_MS, self._note_place)
         workbench.subscribe(lambda state: self._look_soon())
         docks.rearranged.connect(self._look_soon)
 
     def go_back(self) -> None:
         """Return to the place from which the last jump started."""
-        self._go(self._back, self._forward)
+        self._begin_walk(self._back, self._forward)
 
     def go_forward(self) -> None:
         """Return to the place from which the last `go_back` started."""
-        self._go(self._forward, self._back)
+        self._begin_walk(self._forward, self._back)
 
     # -- watching ------------------------------------------------------------------------------------------------------
 
@@ -125,12 +127,13 @@ class History(QObject):
         if not self._soon.isActive():
             self._soon.start()
 
-    def _look(self) -> None:
+    def _note_place(self) -> None:
         """Record the current place, and the previous one if a jump led here."""
         now = self._place()
         if now is None:
             return
-        session, self._session = self._session, self._workbench.state.session
+        session = self._session
+        self._session = self._workbench.state.session
         has_grown = (
             session is not self._session and self._here is not None and self._here.path == now.path
         )
@@ -148,11 +151,12 @@ class History(QObject):
         if not is_drag:
             self._back = [*self._back, before][-MOST:]
             self._forward = []
-            self._tell()
+            self._report_change()
 
     def _place(self) -> VisitedPlace | None:
         """Return where the user is; None while nothing is open or the window is still being built."""
-        state, docks = self._workbench.state, self._docks
+        state = self._workbench.state
+        docks = self._docks
         busy = state.opening is not None or state.asking is not None
         if state.session is None or busy or not docks.isVisible() or not docks.ready:
             return None
@@ -172,13 +176,13 @@ class History(QObject):
             tier=state.pointed,
         )
 
-    def _tell(self) -> None:
+    def _report_change(self) -> None:
         self._changed(bool(self._back), bool(self._forward))
 
     # -- going ---------------------------------------------------------------------------------------------------------
 
-    def _go(self, places: list[VisitedPlace], others: list[VisitedPlace]) -> None:
-        self._look()  # notes a jump since the last look
+    def _begin_walk(self, places: list[VisitedPlace], others: list[VisitedPlace]) -> None:
+        self._note_place()  # notes a jump since the last look
         current = self._here
         while places and current is not None and not places[-1].is_jump_from(current):
             places.pop()
@@ -187,7 +191,7 @@ class History(QObject):
             self._target = places.pop()
             self._given_up_at = monotonic() + PATIENCE_S
             self._lead_to(self._target)
-        self._tell()
+        self._report_change()
 
     def _lead_to(self, place: VisitedPlace) -> None:
         session = self._workbench.state.session

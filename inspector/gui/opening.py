@@ -63,12 +63,10 @@ class Opener:
         """Create the opener; `choose` offers the sessions of a file that holds several, if the path names none of
         them.
         """
-        self._workbench, self._bridge, self._settings, self._choose = (
-            workbench,
-            bridge,
-            settings,
-            choose,
-        )
+        self._workbench = workbench
+        self._bridge = bridge
+        self._settings = settings
+        self._choose = choose
         self._task: Task | None = None
         self._painted = Event()
         self.placed = Event()
@@ -95,15 +93,16 @@ class Opener:
             _await(self.placed, task)  # two busy threads would each take three times as long
             session = open_transcript(
                 Path(path),
-                progress=_now_and_then(report),
+                progress=_limit_reports(report),
                 first=show_first,
                 cancelled=task.cancelled,
                 keep=opened.append,
             )
             return session, _restore_steps(session)
 
-        done, fell = partial(self._done, path), partial(self._fell, path)
-        self._task = self._bridge.run(job, done, self._failed, self._reported, fell)
+        done = partial(self._done, path)
+        fell = partial(self._report_fault, path)
+        self._task = self._bridge.run(job, done, self._report_failure, self._show_report, fell)
 
     def _show_first(self, task: Task, session: Session) -> None:
         """Report the first part of the session, and wait on the reading thread until it is painted.
@@ -134,7 +133,7 @@ class Opener:
             self._task = None
             self._workbench.stopped()
 
-    def _reported(self, value: tuple[int, int] | Session) -> None:
+    def _show_report(self, value: tuple[int, int] | Session) -> None:
         if isinstance(value, Session):
             self._workbench.open(value, more=True)
         else:
@@ -149,11 +148,11 @@ class Opener:
         if session.held and all(path != held_session.path for held_session in session.held):
             self._choose()
 
-    def _failed(self, error: InspectorError) -> None:
+    def _report_failure(self, error: InspectorError) -> None:
         self._task = None
         self._workbench.failed(str(error))
 
-    def _fell(self, path: str, error: BaseException) -> None:
+    def _report_fault(self, path: str, error: BaseException) -> None:
         self._task = None
         self._workbench.fell(path, error)
 
@@ -172,7 +171,7 @@ def _await(event: Event, task: Task) -> None:
         pass
 
 
-def _now_and_then(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
+def _limit_reports(report: Callable[[int, int], None]) -> Callable[[int, int], None]:
     """Limit `report` to one call per OFTEN seconds, plus the call at the end."""
     last = 0.0
 
@@ -201,7 +200,9 @@ class Follow:
     """
 
     def __init__(self, workbench: Workbench, bridge: Bridge, opener: Opener) -> None:
-        self._workbench, self._bridge, self._opener = workbench, bridge, opener
+        self._workbench = workbench
+        self._bridge = bridge
+        self._opener = opener
         self._task: Task | None = None
         self._what: Following = ""
         self._loss = ""
@@ -230,7 +231,8 @@ class Follow:
         self._start("file", Path(path))
 
     def _start(self, what: Following, path: Path) -> None:
-        latest, opened = _Latest(), self._opener.hand_over(path)
+        latest = _Latest()
+        opened = self._opener.hand_over(path)
 
         def job(task: Task) -> None:
             def publish(session: Session) -> None:
@@ -241,12 +243,12 @@ class Follow:
 
             follow(what, path, publish, task, opened, task.report)
 
-        fell = partial(self._fell, path)
+        fell = partial(self._report_fault, path)
         self._task = self._bridge.run(
-            job, lambda _: None, self._failed, self._reported, fell, lane="wait"
+            job, lambda _: None, self._report_failure, self._show_report, fell, lane="wait"
         )
 
-    def _reported(self, report: "_Latest | FollowNews") -> None:
+    def _show_report(self, report: "_Latest | FollowNews") -> None:
         if not isinstance(report, _Latest):
             self._show_news(report)
             return
@@ -265,12 +267,12 @@ class Follow:
         self._loss = ""
         self._workbench.note(news.sentence)
 
-    def _failed(self, error: InspectorError) -> None:
+    def _report_failure(self, error: InspectorError) -> None:
         self._task = None
         self._workbench.follow("")
         self._workbench.failed(str(error))
 
-    def _fell(self, path: Path, error: BaseException) -> None:
+    def _report_fault(self, path: Path, error: BaseException) -> None:
         self._stop()
         self._workbench.follow("")
         self._workbench.fell(str(path), error)
@@ -317,7 +319,8 @@ class FileDrop(Guarded, QObject):
         self, window: QWidget, open_path: Callable[[str], None], over: Callable[[bool], None]
     ) -> None:
         super().__init__(window)
-        self._open_path, self._over = open_path, over
+        self._open_path = open_path
+        self._over = over
         window.setAcceptDrops(True)
         window.installEventFilter(self)
 

@@ -85,10 +85,11 @@ class PacedJob:
         """
 
         def start() -> None:
-            self._job.run(lambda task: _timed(job, task), end, reported, lane)
+            self._job.run(lambda task: _run_timed(job, task), end, reported, lane)
 
         def end(result: tuple[T, float]) -> None:
-            self._cost_s, self._ended = result[1], monotonic()
+            self._cost_s = result[1]
+            self._ended = monotonic()
             done(result[0])
             self._schedule()
 
@@ -98,7 +99,9 @@ class PacedJob:
             requests=count_requests(session),
             start=start,
         )
-        last, seen, self._seen = self._last, self._seen, call.session
+        last = self._last
+        seen = self._seen
+        self._seen = call.session
         if last is None or not session.path or last.subject != call.subject or seen == call.session:
             self._begin(call)
         else:
@@ -112,7 +115,8 @@ class PacedJob:
         self._last = self._next = None
 
     def _begin(self, call: _WantedJob) -> None:
-        self._last, self._next = call, None
+        self._last = call
+        self._next = None
         self._timer.stop()
         call.start()
 
@@ -132,6 +136,6 @@ class PacedJob:
         self._timer.start(min(wait_ms, REST_MS) if grown > FEW * self._last.requests else wait_ms)
 
 
-def _timed(job: Callable[[Task], T], task: Task) -> tuple[T, float]:
+def _run_timed(job: Callable[[Task], T], task: Task) -> tuple[T, float]:
     began = thread_time()
     return job(task), thread_time() - began

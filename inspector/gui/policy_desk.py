@@ -29,16 +29,15 @@ class PolicyDesk(QObject):
         self, parent: QWidget, workbench: Workbench, bridge: Bridge, settings: Settings
     ) -> None:
         super().__init__(parent)
-        self._window, self._workbench, self._bridge, self._settings = (
-            parent,
-            workbench,
-            bridge,
-            settings,
-        )
-        self._watched, self._content = "", b""
+        self._window = parent
+        self._workbench = workbench
+        self._bridge = bridge
+        self._settings = settings
+        self._watched = ""
+        self._content = b""
         """Path and content of the chosen policy's file; both empty while the policy is not a file."""
         self._watcher = QFileSystemWatcher(self)
-        self._soon = delayed(self, SETTLE_MS, self._look)
+        self._soon = delayed(self, SETTLE_MS, self._reload_if_changed)
         self._watcher.fileChanged.connect(lambda _: self._soon.start())
         self._watcher.directoryChanged.connect(lambda _: self._soon.start())
         self._remembered = settings.text(CHOSEN, DEFAULT_POLICY)
@@ -46,7 +45,9 @@ class PolicyDesk(QObject):
         if self._remembered in TITLES:
             self._restore()
         else:  # a plug-in or a file: foreign code, which may load slowly
-            bridge.run(lambda task: find_policy(self._remembered), self._loaded, self._refused)
+            bridge.run(
+                lambda task: find_policy(self._remembered), self._accept_policy, self._refuse_policy
+            )
         workbench.subscribe(self._remember)
         workbench.subscribe(lambda state: self._watch(state.choices.policy))
 
@@ -80,11 +81,12 @@ class PolicyDesk(QObject):
             return
         if watched := [*self._watcher.files(), *self._watcher.directories()]:
             self._watcher.removePaths(watched)
-        self._watched, self._content = path, _read(path)
+        self._watched = path
+        self._content = _read(path)
         if path:
             self._watcher.addPaths([path, str(Path(path).parent)])
 
-    def _look(self) -> None:
+    def _reload_if_changed(self) -> None:
         """Load the policy again if the content of its file has changed."""
         path = self._watched
         content = _read(path)
@@ -99,7 +101,7 @@ class PolicyDesk(QObject):
             self._say,
         )
 
-    def _loaded(self, policy: Policy[object, object]) -> None:
+    def _accept_policy(self, policy: Policy[object, object]) -> None:
         self._restore()
 
     def _restore(self) -> None:
@@ -107,7 +109,7 @@ class PolicyDesk(QObject):
             self._is_restored = True
             self._workbench.stepping.choose(policy=self._remembered)
 
-    def _refused(self, failure: InspectorError) -> None:
+    def _refuse_policy(self, failure: InspectorError) -> None:
         self._is_restored = True
         title = TITLES[DEFAULT_POLICY]
         self._workbench.failed(

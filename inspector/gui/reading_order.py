@@ -34,19 +34,22 @@ def _tabs_above(block: QWidget, blocks: Iterable[QWidget], window: QWidget) -> Q
     """Return the tab bar directly above a panel, which belongs to it; None if there is none."""
     corner = block.mapTo(window, QPoint(0, 0))
     for bar in blocks:
-        if isinstance(bar, QTabBar) and bar is not block:
-            foot = bar.mapTo(window, bar.rect().bottomLeft())
-            if abs(corner.x() - foot.x()) < LOW and 0 <= corner.y() - foot.y() < LOW:
-                return bar
+        if not isinstance(bar, QTabBar) or bar is block:
+            continue
+        foot = bar.mapTo(window, bar.rect().bottomLeft())
+        sideways = abs(corner.x() - foot.x())
+        below = corner.y() - foot.y()
+        if sideways < LOW and 0 <= below < LOW:
+            return bar
     return None
 
 
-def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:
+def next_stop(window: QWidget, now: QWidget | None, is_forward: bool) -> QWidget | None:
     """Return the widget that Tab leads to.
 
     Args:
         now: the widget with the focus.
-        on: True: Tab; False: Shift+Tab.
+        is_forward: True: Tab; False: Shift+Tab.
 
     Returns:
         None if the window has no widget to focus.
@@ -54,7 +57,7 @@ def next_stop(window: QWidget, now: QWidget | None, on: bool) -> QWidget | None:
     stops = focus_stops(window)
     if not stops:
         return None
-    step, end = (1, 0) if on else (-1, -1)
+    step, end = (1, 0) if is_forward else (-1, -1)
     while now is not None and now is not window:
         if now in stops:
             return stops[(stops.index(now) + step) % len(stops)]
@@ -70,13 +73,13 @@ def place_beside(window: QWidget, vanished: QWidget) -> QWidget:
 
     It is the panel around that widget, because a key presses no button there, or the window if there is no such panel.
     """
-    at: QWidget | None = vanished
-    while at is not None and at is not window:
-        if isinstance(at, Panel) and at.isVisible() and at.isEnabled():
-            proxy = at.focusProxy()
+    widget: QWidget | None = vanished
+    while widget is not None and widget is not window:
+        if isinstance(widget, Panel) and widget.isVisible() and widget.isEnabled():
+            proxy = widget.focusProxy()
             if proxy is None or (proxy.isVisible() and proxy.isEnabled()):
-                return at
-        at = at.parentWidget()
+                return widget
+        widget = widget.parentWidget()
     return window
 
 
@@ -97,7 +100,8 @@ def _is_stop(widget: QWidget, window: QWidget) -> bool:
 
 def _block_of(widget: QWidget, window: QWidget) -> QWidget:
     """Return the dock or panel of a widget, the widget itself if it is a tab bar of panels, or the bar around it."""
-    inner, outermost = widget, widget
+    inner = widget
+    outermost = widget
     parent = inner.parentWidget()
     while parent is not None and parent is not window:
         is_tab_bar = isinstance(parent, QMainWindow) and inner is widget
@@ -105,7 +109,8 @@ def _block_of(widget: QWidget, window: QWidget) -> QWidget:
             return parent if isinstance(parent, QDockWidget) else inner
         if isinstance(inner, QFrame):
             outermost = inner
-        inner, parent = parent, parent.parentWidget()
+        inner = parent
+        parent = parent.parentWidget()
     return outermost
 
 

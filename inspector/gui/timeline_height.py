@@ -35,7 +35,9 @@ class TimelineHeight(Guarded, QObject):
         """Create the controller; `frame` holds the timeline's dock, `workspace` returns the name of the current
         workspace."""
         super().__init__(frame)
-        self._frame, self._workspace, self._is_maximised = frame, workspace, is_maximised
+        self._frame = frame
+        self._workspace = workspace
+        self._is_maximised = is_maximised
         self._added = {is_low: _read_pixels(settings, is_low) for is_low in KEYS}
         """Pixels that the user added to the preferred height: for the low timeline (True) and for the full one
         (False).

@@ -35,7 +35,9 @@ class Welcome(QWidget):
         receive: Callable[[], None],
     ) -> None:
         super().__init__()
-        self._settings, self._bridge, self._open_path = settings, bridge, open_path
+        self._settings = settings
+        self._bridge = bridge
+        self._open_path = open_path
         demo = "An agent in a small workspace made for it: no key, no network; every tier fires"
         proxy = "A proxy between a real agent and its provider: what it sends, live; hold, compact, edit"
         spans = "An address on this machine for the spans of an agent that OpenTelemetry traces; no proxy is needed"
@@ -61,7 +63,8 @@ class Welcome(QWidget):
         body = QWidget()
         body.setMaximumWidth(920)
         words = "See what your agent's model really read, request by request, and what fills its window."
-        title, what = label("Context Inspector", role="title"), label(words, role="quiet")
+        title = label("Context Inspector", role="title")
+        what = label(words, role="quiet")
         begin = flow(self.open, self.sample, self.demo, self.run, self.watch, self.receive)
         links = row((self.recent, 1), (self.found, 1), gap=36)
         column(
@@ -87,7 +90,7 @@ class Welcome(QWidget):
             (Path(path).name, str(Path(path).parent), path) for path in self._settings.recents()
         ]
         self.recent.show_links(recents)
-        self._bridge.run(lambda task: _on_this_machine(), self._show_found, lane="wait")
+        self._bridge.run(lambda task: _find_sessions(), self._show_found, lane="wait")
 
     def _show_found(self, sessions: Sequence[tuple[str, str, str]]) -> None:
         self.found.show_links(sessions)
@@ -100,7 +103,7 @@ def sample_path() -> Path:
     return resource("sample.jsonl")
 
 
-def _on_this_machine() -> list[tuple[str, str, str]]:
+def _find_sessions() -> list[tuple[str, str, str]]:
     """Return (name, description, path) of the sessions found on this machine, newest first."""
     from inspector.transcripts.discover import found_sessions
 
@@ -140,7 +143,8 @@ class _Links(QWidget):
         self, caption: str, empty: str, theme: Theme, open_path: Callable[[str], None]
     ) -> None:
         super().__init__()
-        self._theme, self._open_path = theme, open_path
+        self._theme = theme
+        self._open_path = open_path
         self.rows: list[LinkButton] = []
         self._empty = label(empty, role="quiet", wrap=True)
         self._column = column(label(caption, role="caption"), 4, self._empty, ..., of=self, gap=1)

@@ -42,7 +42,7 @@ from inspector.gui.window_commands import find_offers, view_commands, walk_comma
 from inspector.gui.work_notice import WorkNotice
 from inspector.resources import resource
 from inspector.workbench.state import Following, State
-from inspector.workbench.stepping import Answerers, only_offline
+from inspector.workbench.stepping import Answerers, refuse_models
 from inspector.workbench.workbench import Workbench
 
 _BENEATH = (
@@ -69,7 +69,7 @@ class MainWindow(Guarded, QMainWindow):
     """A window with one workbench. The panels are built when there is something to show in them."""
 
     def __init__(
-        self, theme: Theme, settings: Settings, answerers: Answerers = only_offline
+        self, theme: Theme, settings: Settings, answerers: Answerers = refuse_models
     ) -> None:
         super().__init__()
         self.theme, self.settings = theme, settings
@@ -439,16 +439,16 @@ class MainWindow(Guarded, QMainWindow):
 
     # -- Qt ------------------------------------------------------------------------------------------------------------
 
-    def focusNextPrevChild(self, on: bool) -> bool:
+    def focusNextPrevChild(self, is_forward: bool) -> bool:
         """Move the focus on Tab and Shift+Tab. Qt also calls this when the focused widget is hidden or disabled."""
         focus = self.focusWidget()
         if focus is not None and not (focus.isVisible() and focus.isEnabled()):
             place_beside(self, focus).setFocus()
             return True
-        stop = next_stop(self, focus, on)
+        stop = next_stop(self, focus, is_forward)
         if stop is not None:
             stop.setFocus(
-                Qt.FocusReason.TabFocusReason if on else Qt.FocusReason.BacktabFocusReason
+                Qt.FocusReason.TabFocusReason if is_forward else Qt.FocusReason.BacktabFocusReason
             )
         return stop is not None
 

@@ -44,7 +44,9 @@ class CommandTarget(Protocol):
 
 def walk_commands(window: CommandTarget) -> tuple[Command, ...]:
     """Return the commands that navigate: to requests, compactions, marks, messages, hits and changes."""
-    bench, history, step = window.workbench, window.history, window.step_in
+    bench = window.workbench
+    history = window.history
+    step = window.step_in
     return (
         Command("Back to where you were", history.go_back, ("Alt+Left",), "Walk"),
         Command("Forward again", history.go_forward, ("Alt+Right",), "Walk"),
@@ -105,7 +107,8 @@ def find_offers(window: CommandTarget, typed: str) -> Sequence[Command]:
 
 def _session_offers(window: CommandTarget, typed: str) -> Iterator[Command]:
     bench = window.workbench
-    session, thread = bench.state.session, bench.state.thread
+    session = bench.state.session
+    thread = bench.state.thread
     number = digits_of(typed.removeprefix("request").strip().replace(",", ""))
     if thread is not None and number is not None and number < len(thread.requests):
         yield Command(f"Go to request {number:,}", partial(bench.move, number))

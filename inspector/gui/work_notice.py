@@ -29,7 +29,8 @@ class WorkNotice(QFrame):
     def __init__(self, bridge: Bridge, cancel: Callable[[Sequence[str]], None]) -> None:
         """Create the notice; `cancel` is called with the titles of the panels whose work was cancelled."""
         super().__init__()
-        self._bridge, self._cancel = bridge, cancel
+        self._bridge = bridge
+        self._cancel = cancel
         self.words = label(role="quiet")
         about = "Cancel this work; the panels offer to begin it again"
         self.stop = button("Cancel", self.cancel_work, about=about, role="flat")

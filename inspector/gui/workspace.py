@@ -48,7 +48,8 @@ class WorkspacePage(Guarded, QMainWindow):
 
     def __init__(self, name: str, maximise: Callable[[str], None]) -> None:
         super().__init__()
-        self.name, self._maximise = name, maximise
+        self.name = name
+        self._maximise = maximise
         self.setObjectName(f"{name}WorkspacePage")
         self.setWindowFlags(Qt.WindowType.Widget)
         self.docks: dict[str, QDockWidget] = {}
@@ -76,7 +77,7 @@ class WorkspacePage(Guarded, QMainWindow):
         if panel.TITLE in DRAWERS:
             for corner in (Qt.Corner.BottomLeftCorner, Qt.Corner.BottomRightCorner):
                 self.setCorner(corner, _AREAS[place])  # a drawer is as wide as the workspace
-        neighbours = self._at(place)
+        neighbours = self._docks_at(place)
         dock = QDockWidget(panel.TITLE)
         dock.setObjectName(f"{panel.objectName()}Dock")
         dock.setWidget(panel)
@@ -98,7 +99,8 @@ class WorkspacePage(Guarded, QMainWindow):
     def _keep_neighbours(self, dock: QDockWidget) -> None:
         """Keep the heights of the other docks when a dock changes its height, so that the central panel absorbs the
         change."""
-        tabs, area = self.tabifiedDockWidgets(dock), self.dockWidgetArea(dock)
+        tabs = self.tabifiedDockWidgets(dock)
+        area = self.dockWidgetArea(dock)
         beside = [
             dock
             for dock in self.docks.values()
@@ -128,7 +130,7 @@ class WorkspacePage(Guarded, QMainWindow):
     def placed(self) -> None:
         """Finish the layout after the last panel was placed."""
         for place in _AREAS:
-            for dock in self._at(place)[:1]:
+            for dock in self._docks_at(place)[:1]:
                 dock.raise_()
         for title in self.drawers:
             self.docks[title].hide()
@@ -152,12 +154,13 @@ class WorkspacePage(Guarded, QMainWindow):
         self._show_drawer(title, is_open=False)
 
     def _show_drawer(self, title: str, *, is_open: bool) -> None:
-        dock, neighbour = self.docks[title], self.docks.get(DRAWERS[title])
+        dock = self.docks[title]
+        neighbour = self.docks.get(DRAWERS[title])
         if neighbour is not None and not dock.isFloating():
             neighbour.setVisible(not is_open)
         dock.setVisible(is_open)
 
-    def _at(self, place: Place) -> list[QDockWidget]:
+    def _docks_at(self, place: Place) -> list[QDockWidget]:
         """Return the docks of a place, in the order in which they were added."""
         return [self.docks[title] for where, title in self._places if where == place]
 
@@ -171,7 +174,7 @@ class WorkspacePage(Guarded, QMainWindow):
         """
         self.laid_out = True
         if stored.isEmpty() or not self._restore(stored):
-            above = self._at("top")
+            above = self._docks_at("top")
             for dock in above[1:] if is_low else ():
                 self.tabifyDockWidget(above[0], dock)
                 above[0].raise_()

@@ -186,9 +186,11 @@ def fresh_message_id(wire_id: Any, buffer: Buffer) -> str:
     """
     used_ids = {message.id for message in buffer.messages}
     name = wire_id if isinstance(wire_id, str) and wire_id else "answer"
-    fresh, n = name, len(buffer.messages)
+    fresh = name
+    number = len(buffer.messages)
     while fresh in used_ids:
-        fresh, n = f"{name}.{n}", n + 1
+        fresh = f"{name}.{number}"
+        number += 1
     return fresh
 
 
@@ -287,9 +289,9 @@ class ChatAdapter(ProviderAdapter):
 def _name_calls(message: Message) -> Message:
     """Give each call an id: some servers send none."""
     parts: list[Part] = []
-    for n, part in enumerate(message.parts):
+    for index, part in enumerate(message.parts):
         unnamed = isinstance(part, ToolCall) and not part.id
-        parts.append(replace(part, id=f"call_{message.id}_{n}") if unnamed else part)  # type: ignore[arg-type]
+        parts.append(replace(part, id=f"call_{message.id}_{index}") if unnamed else part)  # type: ignore[arg-type]
     return Message(message.id, "assistant", tuple(parts))
 
 
@@ -341,8 +343,8 @@ class ResponsesAdapter(ProviderAdapter):
         name = fresh_message_id(response.get("id"), buffer)
         items = [item for item in read_items(response["output"], prefix=f"{name}-") if item.parts]
         messages = tuple(
-            Message(item.id if n else name, item.role, item.parts, summary=item.summary)
-            for n, item in enumerate(items)
+            Message(item.id if index else name, item.role, item.parts, summary=item.summary)
+            for index, item in enumerate(items)
         )
         return self.answer(response, messages, _finish(response))
 

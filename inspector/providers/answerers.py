@@ -102,7 +102,8 @@ def _at_url(api: str, url: str) -> Address:
     if not host or host.startswith(":"):
         raise InspectorError(f"{url} is not a URL that can be called.")
     text = key_in(URL_KEY)
-    base, path = url.rstrip("/"), parts.path.rstrip("/")
+    base = url.rstrip("/")
+    path = parts.path.rstrip("/")
     if api == "anthropic":
         return Address(
             host, api="anthropic", key=ApiKey(text or "none"), base_url=base.removesuffix("/v1")
@@ -194,7 +195,8 @@ class Answering:
         """Close what was opened; the next need opens it again."""
         self._stopped.set()
         with self._lock:
-            opened, self._opened = self._opened, None
+            opened = self._opened
+            self._opened = None
         if opened is not None:
             opened[1].close()
 

@@ -204,7 +204,8 @@ class ProviderLoop:
     def close(self, last: Last) -> None:
         """Cancel the current calls, run `last`, and end the thread. May be called twice, or before any call."""
         with self._lock:
-            over, thread = self._over, self._thread
+            over = self._over
+            thread = self._thread
             self._over = self._thread = None
         if over is None or thread is None:
             return
@@ -216,10 +217,10 @@ class ProviderLoop:
 
 def _serve(over: "asyncio.Future[Last]") -> None:
     with asyncio.Runner(loop_factory=over.get_loop) as runner:
-        runner.run(_until(over))
+        runner.run(_finish_after(over))
 
 
-async def _until(over: "asyncio.Future[Last]") -> None:
+async def _finish_after(over: "asyncio.Future[Last]") -> None:
     last = await over
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:

@@ -75,11 +75,11 @@ def freeze(tools: Iterable[Tool], shape: ToolShape) -> FrozenTools:
 
 def _canonical(tools: Iterable[Tool]) -> list[bytes]:
     return sorted(
-        orjson.dumps(_plain(tool.definition), option=orjson.OPT_SORT_KEYS) for tool in tools
+        orjson.dumps(_plain_value(tool.definition), option=orjson.OPT_SORT_KEYS) for tool in tools
     )
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     """Return the value with what orjson cannot sort (deep nesting, huge numbers) replaced by its text."""
     return loads(dumps(value).encode("utf-8", "replace"), deepest=WRAPPED)
 

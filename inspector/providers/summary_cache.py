@@ -33,7 +33,9 @@ class Cached:
     """An answerer that passes a need on only if its answer is not cached."""
 
     def __init__(self, answer: Answerer, who: str, model: str, folder: Path | None = None) -> None:
-        self._answer, self._who, self._model = answer, who, model
+        self._answer = answer
+        self._who = who
+        self._model = model
         self._folder = cache_folder() if folder is None else folder
         self.hits = self.asked = 0
 

@@ -39,10 +39,10 @@ def finish_exchanges(
         exchanges: Its open exchanges.
         is_hurried: Asked repeatedly; once it returns True, the waiting ends.
     """
-    server.take_no_more()
+    server.stop_accepting()
     while not is_hurried():
         if isinstance(server.gate, Holds):
-            server.gate.let_all_go()  # repeated, because a request may have been held since the last round
+            server.gate.forward_all()  # repeated, because a request may have been held since the last round
         if not server.is_busy and not exchanges.numbers:
             return
         time.sleep(LOOK_S)

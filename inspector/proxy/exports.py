@@ -113,23 +113,23 @@ def _has_more_messages(data: bytes, descriptor: Any, most: int) -> bool:
     count = 0
     waiting = [(0, len(data), descriptor)]
     while waiting:
-        at, end, kind = waiting.pop()
+        position, end, kind = waiting.pop()
         inner = {
             field.number: field.message_type
             for field in kind.fields
             if field.message_type is not None
         }
-        while at < end:
+        while position < end:
             count += 1
             if count > most:
                 return True
-            tag, at = _varint(data, at)
-            start, at = _field(data, at, tag & 7)
-            if at > end:
+            tag, position = _varint(data, position)
+            start, position = _field(data, position, tag & 7)
+            if position > end:
                 raise ValueError("a field is longer than what it is in")
             message = inner.get(tag >> 3)
-            if message is not None and tag & 7 == _SIZED and at > start:
-                waiting.append((start, at, message))
+            if message is not None and tag & 7 == _SIZED and position > start:
+                waiting.append((start, position, message))
     return False
 
 
@@ -137,30 +137,31 @@ _SIZED = 2
 """Wire type of a field with a length prefix: a text or a message."""
 
 
-def _field(data: bytes, at: int, wire_type: int) -> tuple[int, int]:
+def _field(data: bytes, position: int, wire_type: int) -> tuple[int, int]:
     """Return (start, end) of a field's content."""
     match wire_type:
         case 0:  # a varint
-            return at, _varint(data, at)[1]
+            _, end = _varint(data, position)
+            return position, end
         case 1:  # 64 bits
-            return at, at + 8
+            return position, position + 8
         case 2:  # a length, then that many bytes
-            size, at = _varint(data, at)
-            return at, at + size
+            size, position = _varint(data, position)
+            return position, position + size
         case 5:  # 32 bits
-            return at, at + 4
+            return position, position + 4
     raise ValueError("a field of an unknown kind")
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, position: int) -> tuple[int, int]:
     """Read a number of seven bits per byte, lowest bits first. Return it and the position after it."""
     value = shift = 0
-    while at < len(data) and shift < 70:
-        byte = data[at]
-        at += 1
+    while position < len(data) and shift < 70:
+        byte = data[position]
+        position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value, at
+            return value, position
         shift += 7
     raise ValueError("a number does not end")
 
@@ -174,12 +175,9 @@ def _keep_calls(document: dict[str, Any]) -> None:
 
 
 def _is_of_call(record: dict[str, Any]) -> bool:
-    named = (
-        field.get("value")
-        for field in _objects(record.get("attributes"))
-        if field.get("key") == "event.name"
-    )
+    if not record.get("spanId"):
+        return False
+    attributes = _objects(record.get("attributes"))
+    named = (field.get("value") for field in attributes if field.get("key") == "event.name")
     names = (record.get("eventName"), *(text_at(value, "stringValue") for value in named))
-    return bool(record.get("spanId")) and any(
-        isinstance(name, str) and name.startswith("gen_ai.") for name in names
-    )
+    return any(isinstance(name, str) and name.startswith("gen_ai.") for name in names)

@@ -41,18 +41,17 @@ class PendingRequest:
     """A complete request that waits at the gate. All methods must be called on the server's own loop."""
 
     def __init__(self, head: RequestHead, raw: bytes, log: ExchangeLog) -> None:
-        self.head, self.log = head, log
+        self.head = head
+        self.log = log
         """The exchange's log, in which the gate records that the request waits and what becomes of it."""
         self.raw = raw
         """The bytes of the body as they were sent, perhaps compressed."""
         self.begun = False
         """True if an answer was begun before the provider's answer arrived."""
-        self.exchange, self.path, self.tag, self.headers = (
-            head.exchange,
-            head.path,
-            head.tag,
-            head.headers,
-        )
+        self.exchange = head.exchange
+        self.path = head.path
+        self.tag = head.tag
+        self.headers = head.headers
 
     @cached_property
     def plain(self) -> bytes:

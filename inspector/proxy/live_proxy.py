@@ -28,7 +28,8 @@ class LiveProxy:
         self._exchanges = OpenExchanges()
         self._told = on_change
         self.holds: Holds = Holds(rule, user_windows())
-        self.upstream, self.record = upstream, record
+        self.upstream = upstream
+        self.record = record
         self.trouble = ""
         """The recorder's last complaint; empty if there was none."""
         make_private_folder(record.parent)
@@ -48,7 +49,7 @@ class LiveProxy:
             )
             opened.enter_context(self._server)
             self._opened = opened.pop_all()
-        self.holds.note = self._noted
+        self.holds.note = self._note_trouble
         self.holds.subscribe(lambda holds: on_change())
         self.url = self._server.url
 
@@ -61,7 +62,7 @@ class LiveProxy:
         self.holds.set_rule(rule)
         self._server.recorder.set_rule(rule.document())
 
-    def _noted(self, what: str) -> None:
+    def _note_trouble(self, what: str) -> None:
         self._server.recorder.note(what)
         self._trouble(what)
 

@@ -96,7 +96,8 @@ class SpanReceiver(WebServer):
     async def _take(self, request: web.Request) -> web.Response:
         if not is_local(request):
             raise web.HTTPForbidden(text="only programs on this machine may send spans")
-        signal, content_type = request.match_info["signal"], request.content_type
+        signal = request.match_info["signal"]
+        content_type = request.content_type
         body = await request.read()
         try:
             data = await asyncio.to_thread(

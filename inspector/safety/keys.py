@@ -73,9 +73,9 @@ def find_key(provider: str) -> ApiKey:
     """Return the key of `anthropic`, `openai` or another server's name. Raises KeyMissing."""
     variable = ENVIRONMENT.get(provider, "")
     if text := key_in(variable):
-        return _checked(text, variable)
+        return _check_key(text, variable)
     try:
-        text = _stored(provider)
+        text = _stored_key(provider)
     except NoKeyring as why:
         raise KeyMissing(
             f"There is no key for {provider}: set {variable or 'it in the keyring'}. ({why})"
@@ -84,7 +84,7 @@ def find_key(provider: str) -> ApiKey:
         raise KeyMissing(
             f"There is no key for {provider}: set {variable}, or store one in the keyring."
         )
-    return _checked(text, "the keyring")
+    return _check_key(text, "the keyring")
 
 
 def key_place(provider: str) -> KeyPlace:
@@ -92,40 +92,41 @@ def key_place(provider: str) -> KeyPlace:
     if key_in(ENVIRONMENT.get(provider, "")):
         return "environment"
     try:
-        return "keyring" if _stored(provider) else ""
+        return "keyring" if _stored_key(provider) else ""
     except NoKeyring:
         return ""
 
 
 def save_key(provider: str, text: str) -> None:
     """Store a key in the system's keyring. Raises NoKeyring, or InspectorError if the text cannot be a key."""
-    key = _checked(text.strip(), "what was entered")
+    key = _check_key(text.strip(), "what was entered")
     if not key.reveal():
         raise InspectorError("An empty key cannot be stored.")
-    _asked("set_password", provider, key.reveal())
+    _ask_keyring("set_password", provider, key.reveal())
 
 
 def forget_key(provider: str) -> None:
     """Delete the key of a provider from the keyring, if it is stored there. Raises NoKeyring."""
-    if _stored(provider):
-        _asked("delete_password", provider)
+    if _stored_key(provider):
+        _ask_keyring("delete_password", provider)
 
 
-def _checked(text: str, source: str) -> ApiKey:
+def _check_key(text: str, source: str) -> ApiKey:
     if not (text.isascii() and text.isprintable()) or " " in text:
         raise InspectorError(f"The key in {source} holds characters that no key has.")
     return ApiKey(text)
 
 
-def _stored(provider: str) -> str:
-    return str(_asked("get_password", provider) or "")
+def _stored_key(provider: str) -> str:
+    return str(_ask_keyring("get_password", provider) or "")
 
 
-def _asked(what: str, provider: str, *more: str) -> Any:
+def _ask_keyring(what: str, provider: str, *more: str) -> Any:
     """Call a method of the keyring. Raises NoKeyring without the keyring's own message, which may quote the key."""
     from keyring.errors import KeyringError
 
-    keyring, failed = _backend(), ""
+    keyring = _backend()
+    failed = ""
     try:
         return getattr(keyring, what)(SERVICE, provider, *more)
     except (KeyringError, OSError, RuntimeError, ValueError, LookupError) as error:

@@ -77,7 +77,7 @@ class LoopbackServer:
             raise InspectorError(
                 f"The {self.NAME} listens on this machine only: --host 127.0.0.1 or ::1, not {host}."
             )
-        self.socket = _bound(address, port)
+        self.socket = _bind_socket(address, port)
         self.port: int = self.socket.getsockname()[1]
         self.url = f"http://{f'[{address}]' if ':' in address else address}:{self.port}"
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -137,7 +137,7 @@ class LoopbackServer:
         self.close()
 
 
-def _bound(address: str, port: int) -> socket.socket:
+def _bind_socket(address: str, port: int) -> socket.socket:
     # the protocol is given explicitly: if not, asyncio leaves Nagle's algorithm on, which delays every answer by 40 ms
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -175,7 +175,9 @@ def _after(signs: str, pattern: str, is_key: Callable[[_Key], bool]) -> _KeyPatt
     return _KeyPattern(patterns, is_key, is_exact=False)
 
 
-def _issued(signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_value) -> _KeyPattern:
+def _issued_key_pattern(
+    signs: str, pattern: str, is_key: Callable[[_Key], bool] = _is_value
+) -> _KeyPattern:
     """Return a pattern for a key that begins with one of these prefixes at the start of a word, not within base64."""
 
     def compile_pattern(sign: str) -> re.Pattern[str]:
@@ -223,16 +225,16 @@ _RULES = (
         "-----begin", r"[a-z ]* private key-----(?P<key>(?:[^-]|-(?!----)){16,})-----end", _is_value
     ),
     # keys of known issuers
-    _issued("sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-", r"[\w-]{6,}"),
-    _issued("sk-", r"[\w-]{8,}", _has_digits),
-    _issued("sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_", r"\w{8,}"),
-    _issued("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
-    _issued("glpat- nvapi- pplx- xai-", r"[\w-]{12,}", _has_digits),
-    _issued("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{12,}", _has_digits),
-    _issued("hf_ gsk_ npm_ r8_ dop_v1_ lsv2_pt_ lsv2_sk_", r"\w{12,}", _has_digits),
-    _issued("ya29. AIza", r"[\w-]{12,}"),
-    _issued("AKIA ASIA", r"[A-Z0-9]{16}(?![\w+/=])"),
-    _issued("eyJ", r"[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
+    _issued_key_pattern("sk-ant- sk-proj- sk-or- sk-svcacct- sk-admin-", r"[\w-]{6,}"),
+    _issued_key_pattern("sk-", r"[\w-]{8,}", _has_digits),
+    _issued_key_pattern("sk_live_ sk_test_ pk_live_ pk_test_ rk_live_ rk_test_", r"\w{8,}"),
+    _issued_key_pattern("ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"\w{20,}"),
+    _issued_key_pattern("glpat- nvapi- pplx- xai-", r"[\w-]{12,}", _has_digits),
+    _issued_key_pattern("xoxa- xoxb- xoxe- xoxo- xoxp- xoxr- xoxs-", r"[\w-]{12,}", _has_digits),
+    _issued_key_pattern("hf_ gsk_ npm_ r8_ dop_v1_ lsv2_pt_ lsv2_sk_", r"\w{12,}", _has_digits),
+    _issued_key_pattern("ya29. AIza", r"[\w-]{12,}"),
+    _issued_key_pattern("AKIA ASIA", r"[A-Z0-9]{16}(?![\w+/=])"),
+    _issued_key_pattern("eyJ", r"[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
 )
 _SIGNS = re.compile(
     "|".join({re.escape(sign.lower()) for rule in _RULES for sign, _ in rule.patterns})
@@ -261,7 +263,8 @@ def redacted_text(text: str) -> str:
     )
     if not spans:
         return text
-    pieces, at = list[str](), 0
+    pieces = list[str]()
+    at = 0
     for start, end in spans:
         if start >= at:
             pieces += (text[at:start], REDACTED)
@@ -327,7 +330,8 @@ def _redacted_field(name: str, value: str, secrets: list[tuple[str, str]]) -> st
 def _redact_attribute(fields: dict[str, Any], secrets: list[tuple[str, str]]) -> None:
     """Redact a span attribute (`{"key": ..., "value": {...}}`), or a header or variable (`{"name": ..., ...}`)."""
     value = fields.get("value")
-    key, name = fields.get("key"), fields.get("name")
+    key = fields.get("key")
+    name = fields.get("name")
     if isinstance(value, dict) and isinstance(key, str) and is_secret_attribute(key):
         secrets += [(key, text) for text in texts_in(value)]
         fields["value"] = {"stringValue": REDACTED}
@@ -340,9 +344,9 @@ def _redact_list(items: list[Any], secrets: list[tuple[str, str]]) -> None:
         case [str(name), str(value)] if ("-" in name or name.istitle()) and is_secret_name(name):
             items[1] = _redacted_field(name, value, secrets)  # a header and its value
         case _:
-            for at, item in enumerate(items):
+            for index, item in enumerate(items):
                 if isinstance(item, str):
-                    items[at] = redacted_text(item)
+                    items[index] = redacted_text(item)
 
 
 def texts_in(value: Any) -> Iterator[str]:

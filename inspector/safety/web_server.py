@@ -17,7 +17,7 @@ _LOG.addFilter(lambda record: not (record.exc_info and isinstance(record.exc_inf
 
 
 @web.middleware
-async def _readable(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def _refuse_unreadable(request: web.Request, handler: Handler) -> web.StreamResponse:
     try:
         return await handler(request)
     except web.RequestPayloadError:
@@ -35,7 +35,7 @@ class WebServer(LoopbackServer):
 
     async def _open(self) -> None:
         app = self._application()
-        app.middlewares.insert(0, _readable)
+        app.middlewares.insert(0, _refuse_unreadable)
         self._runner = web.AppRunner(app, access_log=None, logger=_LOG, **self.OPTIONS)
         await self._runner.setup()
         await web.SockSite(self._runner, self.socket).start()

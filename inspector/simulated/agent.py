@@ -92,11 +92,11 @@ _OURS = (None, "function", "custom")
 def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
     """Return the moves for which there is a tool, in order. Reading is repeated: `1 + more` times in total."""
     usable = [tool for tool in tools if _may_be_called(tool)]
-    shell = _fitting(_RUN, usable)
+    shell = _find_tool(_RUN, usable)
     moves: list[tuple[Move, Tool]] = []
     for move in MOVES:
         assigned = [tool for _, tool in moves if tool is not shell]
-        tool = _fitting(move, [tool for tool in usable if tool not in assigned])
+        tool = _find_tool(move, [tool for tool in usable if tool not in assigned])
         if tool is None and move.command:
             tool = shell
         if tool is not None:
@@ -105,7 +105,7 @@ def plan(tools: Sequence[Tool], more: int) -> list[tuple[Move, Tool]]:
     return moves or [(ANY, tool) for tool in usable[:1]]
 
 
-def handed_on(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+def sub_agent_moves(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     """Return the call that starts a sub-agent, if the user wants one and there is a tool for it."""
     inner = (
         Tool(definition.get("name", ""), definition)
@@ -125,16 +125,14 @@ def handed_on(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     ]
 
 
-def farewell(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
+def end_moves(request: str, tools: Sequence[Tool]) -> list[tuple[Move, Tool]]:
     """Return the final `echo` command with which the user wants the end to be signalled, if the request names one."""
-    match, shell = (
-        _END.search(request),
-        _fitting(_RUN, [tool for tool in tools if _may_be_called(tool)]),
-    )
+    match = _END.search(request)
+    shell = _find_tool(_RUN, [tool for tool in tools if _may_be_called(tool)])
     return [(Move("That is all.", _SHELL, command=match[1]), shell)] if match and shell else []
 
 
-def _fitting(move: Move, tools: Sequence[Tool]) -> Tool | None:
+def _find_tool(move: Move, tools: Sequence[Tool]) -> Tool | None:
     return next(
         (
             tool
@@ -186,11 +184,11 @@ def made(text: str) -> int:
     summary or transcript.
     """
     counts = _COUNTED.findall(text)
-    return (
-        int(counts[-1]) + len(_CALLED.findall(text[text.rindex(counts[-1]) :]))
-        if counts
-        else len(_TOLD.findall(text))
-    )
+    if not counts:
+        return len(_TOLD.findall(text))
+    last_count = counts[-1]
+    text_after = text[text.rindex(last_count) :]
+    return int(last_count) + len(_CALLED.findall(text_after))
 
 
 def counted(messages: Sequence[Message]) -> str:
@@ -198,7 +196,7 @@ def counted(messages: Sequence[Message]) -> str:
     if len(messages) == 1:
         number = made(messages[0].text) or len(_CALLED.findall(messages[0].text))
     else:
-        number = _past(messages).moves
+        number = _read_past(messages).moves
     return f"Tool calls so far: {number}"
 
 
@@ -219,10 +217,10 @@ _GOAL = re.compile(r"(?m)^Goal:\s*^- (.+)$")
 
 def next_move(call: SimulatedCall) -> SimulatedAnswer:
     """Return the next tool call, or the final text."""
-    past = _past(call.buffer.messages)
+    past = _read_past(call.buffer.messages)
     tools = call.buffer.prompt.tools or ()
     steps = plan(tools, 1 + sha256(past.asked.encode("utf-8", "replace")).digest()[0] % 2)
-    steps = handed_on(past.asked, tools) + steps + farewell(past.asked, tools)
+    steps = sub_agent_moves(past.asked, tools) + steps + end_moves(past.asked, tools)
     if past.moves >= len(steps):
         return SimulatedAnswer(_report(past))
     move, tool = steps[past.moves]
@@ -239,18 +237,18 @@ def next_move(call: SimulatedCall) -> SimulatedAnswer:
     )
 
 
-def _past(messages: Sequence[Message]) -> _Past:
+def _read_past(messages: Sequence[Message]) -> _Past:
     with_results = {
         message.together for message in messages if message.role == "tool" and message.together
     }
-    for n in range(len(messages) - 1, -1, -1):
-        message = messages[n]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         if (
             message.role == "user"
             and message.together not in with_results
             and (typed := _typed(message))
         ):
-            return _Past(typed, messages[n + 1 :])
+            return _Past(typed, messages[index + 1 :])
     goals = (match[1] for message in messages if (match := _GOAL.search(message.text)))
     return _Past(next(goals, ""), messages)
 
@@ -270,7 +268,8 @@ def _find_arguments(past: _Past, move: Move) -> ArgumentSource:
     ]
     if move.path:
         paths = [move.path]
-    where, about = tuple(paths) or ("README.md",), tuple(words) or ("TODO",)
+    where = tuple(paths) or ("README.md",)
+    about = tuple(words) or ("TODO",)
     source = ArgumentSource(
         where, words=about, lines=tuple(lines), turn=len(calls), agent=move.agent, task=move.task
     )
@@ -290,8 +289,9 @@ def _find_paths_and_lines(
         content = message.result.content[:20_000]
         paths.update(dict.fromkeys(_FILE.findall(content)[:50]))
         read = _path_of(calls.get(message.result.call_id))
-        if move.changes and read and (line := _unlike_any_other(content)):
-            paths, lines = {read: None}, [line]
+        if move.changes and read and (line := _find_unique_line(content)):
+            paths = {read: None}
+            lines = [line]
     return list(paths), lines
 
 
@@ -303,12 +303,13 @@ def _path_of(call: ToolCall | None) -> str:
     )
 
 
-def _unlike_any_other(content: str) -> str:
+def _find_unique_line(content: str) -> str:
     """Return a line that occurs once, without its line number, so that an edit can name it; empty if there is none."""
-    lines = [_NUMBER.sub("", line) for line in content.splitlines()]
-    return next(
-        (line for line in reversed(lines) if 8 < len(line) < 200 and content.count(line) == 1), ""
-    )
+    for numbered_line in reversed(content.splitlines()):
+        line = _NUMBER.sub("", numbered_line)
+        if 8 < len(line) < 200 and content.count(line) == 1:
+            return line
+    return ""
 
 
 _PATH_KEY = re.compile(r"(?i)path|file")

@@ -51,7 +51,8 @@ class SimulatedApi:
         needed(body, *self.needs)
         messages = tuple(map(unseal, read_wire_items(self.dialect.name, self.items(body))))
         buffer = Buffer(messages, self.prompt(body))
-        model, cache_key = str(body.get("model") or ""), str(body.get("prompt_cache_key") or "")
+        model = str(body.get("model") or "")
+        cache_key = str(body.get("prompt_cache_key") or "")
         is_stream = body.get("stream") is True
         return SimulatedCall(
             buffer,
@@ -169,7 +170,8 @@ class AnthropicApi(SimulatedApi):
         """Return how many messages the last cache marker covers."""
         wire = body["messages"]
         last = max(
-            (n for n, message in enumerate(wire) if _marked(message.get("content"))), default=-1
+            (index for index, message in enumerate(wire) if _marked(message.get("content"))),
+            default=-1,
         )
         return len(read_wire_items(self.dialect.name, wire[: last + 1]))
 
@@ -221,7 +223,7 @@ class AnthropicApi(SimulatedApi):
         }
         yield _typed("message_start", message=begun)
         yield self.alive()
-        for n, block in enumerate(answer["content"]):
+        for index, block in enumerate(answer["content"]):
             if block["type"] == "text":
                 started: dict[str, Any] = {"type": "text", "text": ""}
                 deltas = [{"type": "text_delta", "text": piece} for piece in pieces(block["text"])]
@@ -229,10 +231,10 @@ class AnthropicApi(SimulatedApi):
                 started = {**block, "input": {}}
                 bits = pieces(dumps(block["input"]))
                 deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in bits]
-            yield _typed("content_block_start", index=n, content_block=started)
+            yield _typed("content_block_start", index=index, content_block=started)
             for delta in deltas:
-                yield _typed("content_block_delta", index=n, delta=delta)
-            yield _typed("content_block_stop", index=n)
+                yield _typed("content_block_delta", index=index, delta=delta)
+            yield _typed("content_block_stop", index=index)
         usage = {key: value for key, value in answer["usage"].items() if key.endswith("_tokens")}
         yield from self._end(answer["stop_reason"], usage)
 
@@ -329,11 +331,13 @@ class ChatApi(SimulatedApi):
         yield _chunk(head, {"role": "assistant", "content": ""})
         for piece in pieces(message["content"] or ""):
             yield _chunk(head, {"content": piece})
-        for n, call in enumerate(message.get("tool_calls", ())):
+        for index, call in enumerate(message.get("tool_calls", ())):
             function = {"name": call["function"]["name"], "arguments": ""}
-            yield _chunk(head, {"tool_calls": [{**call, "index": n, "function": function}]})
+            yield _chunk(head, {"tool_calls": [{**call, "index": index, "function": function}]})
             for piece in pieces(call["function"]["arguments"]):
-                yield _chunk(head, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
+                yield _chunk(
+                    head, {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+                )
         yield _chunk(head, {}, answer["choices"][0]["finish_reason"])
         if answer["usage"]:
             yield "", {**head, "choices": [], "usage": answer["usage"]}

@@ -146,17 +146,17 @@ def _object(schema: Mapping[str, Any], source: ArgumentSource, depth: int) -> di
     )
     names = names or list(properties)[:1]
     if source.agent:
-        names += [name for name in properties if _bare(name) in _AGENT and name not in names]
+        names += [name for name in properties if _bare_name(name) in _AGENT and name not in names]
     return {name: _value(name, properties[name], source, depth + 1) for name in names}
 
 
-def _bare(name: str) -> str:
+def _bare_name(name: str) -> str:
     return name.lower().replace("_", "").replace("-", "")
 
 
 def _text(name: str, source: ArgumentSource) -> str:
     """Return a text for a property, by its name."""
-    plain = _bare(name)
+    plain = _bare_name(name)
     if source.task and plain in _TASK:
         return source.task
     if source.agent and plain in _AGENT:
@@ -192,9 +192,10 @@ def lower_types(schema: Any, depth: int = 0) -> Any:
         return schema
     if isinstance(schema, list):
         return [lower_types(item, depth + 1) for item in schema]
-    return {
-        key: value.lower()
-        if key == "type" and isinstance(value, str)
-        else lower_types(value, depth + 1)
-        for key, value in schema.items()
-    }
+    lowered = {}
+    for key, value in schema.items():
+        if key == "type" and isinstance(value, str):
+            lowered[key] = value.lower()
+        else:
+            lowered[key] = lower_types(value, depth + 1)
+    return lowered

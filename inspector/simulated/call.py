@@ -74,7 +74,9 @@ def within(spoken: SimulatedAnswer, max_tokens: int | None) -> SimulatedAnswer:
     """Return the answer cut at `max_tokens`, like a model's. If it is cut, its calls are left out."""
     if max_tokens is None or spoken.tokens <= max_tokens:
         return spoken
-    text, low, high = spoken.text, 0, len(spoken.text)
+    text = spoken.text
+    low = 0
+    high = len(spoken.text)
     while low < high:  # find the longest beginning that fits
         middle = (low + high + 1) // 2
         low, high = (middle, high) if tokens_of(text[:middle]) <= max_tokens else (low, middle - 1)

@@ -127,22 +127,25 @@ def next_step(call: SimulatedCall) -> SimulatedAnswer:
     if messages and messages[0].text == SIDE_TASK:
         done = sum(1 for message in messages if message.calls)
         return (
-            _said(call, SIDE_STEPS, done)
+            _answer_step(call, SIDE_STEPS, done)
             if done < len(SIDE_STEPS)
             else SimulatedAnswer(SIDE_REPORT)
         )
-    done = max((int(n) for message in messages for n in _SAID.findall(_spoken(message))), default=0)
+    done = max(
+        (int(number) for message in messages for number in _SAID.findall(_spoken_text(message))),
+        default=0,
+    )
     done -= done > 0 and _was_broken_off(messages)
     if done >= len(STEPS):
         return SimulatedAnswer(_report(messages))
-    return _said(call, STEPS, done)
+    return _answer_step(call, STEPS, done)
 
 
-def _said(call: SimulatedCall, steps: Sequence[DemoStep], done: int) -> SimulatedAnswer:
+def _answer_step(call: SimulatedCall, steps: Sequence[DemoStep], done: int) -> SimulatedAnswer:
     step = steps[done]
     calls = tuple(
-        ToolCall(f"call_{call.digest}{n}", name, dict(arguments))
-        for n, (name, arguments) in enumerate(step.calls)
+        ToolCall(f"call_{call.digest}{index}", name, dict(arguments))
+        for index, (name, arguments) in enumerate(step.calls)
     )
     return SimulatedAnswer(f"Step {done + 1} of {len(steps)}. {step.words}", calls, "calls")
 
@@ -164,7 +167,7 @@ def _was_broken_off(messages: Sequence[Message]) -> bool:
     return False
 
 
-def _spoken(message: Message) -> str:
+def _spoken_text(message: Message) -> str:
     """Return the text of a message that may name steps: the model's own, a summary, or a quoted conversation."""
     return (
         message.text

@@ -68,7 +68,9 @@ def _read(text: str) -> list[Fault]:
         value = float(number) if number else None
         repeat = int(times) if times else 1
     except ValueError:
-        is_known, value, repeat = False, None, 0
+        is_known = False
+        value = None
+        repeat = 0
     if not is_known or not 0 <= repeat <= 10_000 or (value is not None and not 0 <= value < 1e6):
         names = ", ".join((*KINDS, *map(str, STATUSES)))
         raise InspectorError(
@@ -221,13 +223,13 @@ def invalid(dialect: str, call: SimulatedCall) -> ApiError | None:
         )
     for problem in find_refusals(call.buffer):
         if dialect in problem.providers:
-            return _worded(dialect, problem, messages)
+            return _word_error(dialect, problem, messages)
     return None
 
 
-def _worded(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiError:
+def _word_error(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiError:
     message = next(message for message in messages if message.id == problem.message)
-    at = message.id.partition(".")[0]
+    base_id = message.id.partition(".")[0]
     called = [
         call.id for call in message.calls if call.id not in _answered_after(message, messages)
     ]
@@ -235,17 +237,17 @@ def _worded(dialect: str, problem: Invalid, messages: Sequence[Message]) -> ApiE
     if dialect == ANTHROPIC:
         return ApiError(
             status=400,
-            message=f"messages.{at}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}",
+            message=f"messages.{base_id}{_ANTHROPICS_WORDS[problem.rule].replace('{ids}', ids)}",
         )
     words = (_CHATS_WORDS if dialect == CHAT else _RESPONSES_WORDS).get(problem.rule, problem.why)
-    param = f"messages.[{at}].role" if dialect == CHAT else "input"
+    param = f"messages.[{base_id}].role" if dialect == CHAT else "input"
     return ApiError(status=400, message=words.replace("{ids}", ids), param=param)
 
 
 def _answered_after(message: Message, messages: Sequence[Message]) -> set[str]:
     """Return the ids of calls that have a result in the turn after a message."""
     answered: set[str] = set()
-    start = next(n for n, later in enumerate(messages) if later is message)
+    start = next(index for index, later in enumerate(messages) if later is message)
     for later in messages[start + 1 :]:
         if later.role not in ("tool", "assistant"):
             break

@@ -29,7 +29,8 @@ class ResponsesApi(SimulatedApi):
     def connected(self) -> "ResponsesApi":
         """Return an API for one connection: it shares the stored responses and has its own latest response."""
         api = ResponsesApi()
-        api._stored, api._latest = self._stored, {}
+        api._stored = self._stored
+        api._latest = {}
         return api
 
     def forget(self) -> None:
@@ -77,9 +78,9 @@ class ResponsesApi(SimulatedApi):
                 "status": "completed",
             }
             output.append({**message, "content": content})
-        for n, tool_call in enumerate(spoken.calls):
+        for index, tool_call in enumerate(spoken.calls):
             named = {
-                "id": f"fc_{call.digest}{n}",
+                "id": f"fc_{call.digest}{index}",
                 "call_id": tool_call.id,
                 "name": tool_call.name,
                 "status": "completed",
@@ -138,8 +139,8 @@ class ResponsesApi(SimulatedApi):
             ("response.created", {"response": begun}),
             ("response.in_progress", {"response": begun}),
         ]
-        for n, item in enumerate(answer["output"]):
-            events += _item_events(n, item)
+        for index, item in enumerate(answer["output"]):
+            events += _item_events(index, item)
         events.append((f"response.{answer['status']}", {"response": answer}))
         for number, (name, data) in enumerate(events):
             yield name, {"type": name, "sequence_number": number, **data}
@@ -228,22 +229,25 @@ _GIVEN = {
 """For each kind of call, the key of its input and the prefix of the events that stream the input."""
 
 
-def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    where = {"output_index": n, "item_id": item["id"]}
+def _item_events(index: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    where = {"output_index": index, "item_id": item["id"]}
     events: list[tuple[str, dict[str, Any]]] = []
     match item["type"]:
         case "message":
             begun = {**item, "status": "in_progress", "content": []}
-            part, at = item["content"][0], {**where, "content_index": 0}
-            events.append(("response.content_part.added", {**at, "part": {**part, "text": ""}}))
+            part = item["content"][0]
+            part_place = {**where, "content_index": 0}
+            events.append(
+                ("response.content_part.added", {**part_place, "part": {**part, "text": ""}})
+            )
             events += [
-                ("response.output_text.delta", {**at, "delta": piece, "logprobs": []})
+                ("response.output_text.delta", {**part_place, "delta": piece, "logprobs": []})
                 for piece in pieces(part["text"])
             ]
             events.append(
-                ("response.output_text.done", {**at, "text": part["text"], "logprobs": []})
+                ("response.output_text.done", {**part_place, "text": part["text"], "logprobs": []})
             )
-            events.append(("response.content_part.done", {**at, "part": part}))
+            events.append(("response.content_part.done", {**part_place, "part": part}))
         case "function_call" | "custom_tool_call" as kind:
             field, name = _GIVEN[kind]
             begun = {**item, "status": "in_progress", field: ""}
@@ -254,5 +258,5 @@ def _item_events(n: int, item: dict[str, Any]) -> list[tuple[str, dict[str, Any]
             events.append((f"{name}.done", {**where, **named, field: item[field]}))
         case _:
             begun = item
-    first = ("response.output_item.added", {"output_index": n, "item": begun})
-    return [first, *events, ("response.output_item.done", {"output_index": n, "item": item})]
+    first = ("response.output_item.added", {"output_index": index, "item": begun})
+    return [first, *events, ("response.output_item.done", {"output_index": index, "item": item})]

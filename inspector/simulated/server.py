@@ -60,7 +60,10 @@ Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 def application(state: SimulatedServerState) -> web.Application:
     """Return the web application with all endpoints, which share one state."""
-    anthropic, chat, openai, gemini = AnthropicApi(), ChatApi(), ResponsesApi(), GeminiApi()
+    anthropic = AnthropicApi()
+    chat = ChatApi()
+    openai = ResponsesApi()
+    gemini = GeminiApi()
 
     def post(
         path: str, handler: Callable[..., Awaitable[web.StreamResponse]], api: SimulatedApi
@@ -73,7 +76,7 @@ def application(state: SimulatedServerState) -> web.Application:
 
         return web.post(path, handle)
 
-    app = web.Application(middlewares=[only_here, _logged(state)])
+    app = web.Application(middlewares=[refuse_other_hosts, _log_middleware(state)])
     of_all = [web.get("/", _alive), web.get("/api/hello", _alive), web.get("/v1/models", _models)]
     of_anthropic = [
         post("/v1/messages", _answer, anthropic),
@@ -99,14 +102,14 @@ def application(state: SimulatedServerState) -> web.Application:
 
 
 @web.middleware
-async def only_here(request: web.Request, handler: Handler) -> web.StreamResponse:
+async def refuse_other_hosts(request: web.Request, handler: Handler) -> web.StreamResponse:
     """Refuse requests for another host, so that no web page can use this server under another name."""
     if not is_local(request):
         return plain("This server answers to 127.0.0.1 and localhost only.", 403)
     return await handler(request)
 
 
-def _logged(state: SimulatedServerState) -> Middleware:
+def _log_middleware(state: SimulatedServerState) -> Middleware:
     """Return middleware that records received and sent bytes in the wire log, if there is one."""
 
     @web.middleware
@@ -126,7 +129,8 @@ def _logged(state: SimulatedServerState) -> Middleware:
                 status = response.status if response is not None else 0
                 answer = body if isinstance(body, bytes) else b"".join(sent)
                 answer = b"" if request.method == "HEAD" else answer
-                path, headers = str(request.rel_url), open_headers(request)
+                path = str(request.rel_url)
+                headers = open_headers(request)
                 state.log.add(
                     request.method, path, headers, await _raw_body(request), status, answer
                 )
@@ -295,7 +299,8 @@ class _Connection:
             await self._send(_error(refused.refusal))
         finally:
             if self._state.log:
-                path, headers = str(self._request.rel_url), open_headers(self._request)
+                path = str(self._request.rel_url)
+                headers = open_headers(self._request)
                 self._state.log.add("WS", path, headers, raw, 101, b"\n".join(self._sent))
 
     async def _create(self, body: Mapping[str, Any]) -> None:

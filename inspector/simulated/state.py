@@ -218,9 +218,9 @@ class SimulatedServerState:
         return self.compactions >= 0
 
     def prompt_tokens(self, call: SimulatedCall) -> int:
-        return self._scaled(self._counts.prefixes(call)[-1].tokens)
+        return self._scale_tokens(self._counts.prefixes(call)[-1].tokens)
 
-    def _scaled(self, tokens: int) -> int:
+    def _scale_tokens(self, tokens: int) -> int:
         return round(tokens * self.scale)
 
     def spend(
@@ -238,5 +238,5 @@ class SimulatedServerState:
             whole = (read + written) // STEP * STEP
             read = read // STEP * STEP
             written = whole - read
-        parts = [self._scaled(tokens) for tokens in (prompt - read - written, read, written)]
-        return TokensSpent(sum(parts), self._scaled(spoken.tokens), *parts[1:])
+        parts = [self._scale_tokens(tokens) for tokens in (prompt - read - written, read, written)]
+        return TokensSpent(sum(parts), self._scale_tokens(spoken.tokens), *parts[1:])

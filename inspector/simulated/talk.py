@@ -44,11 +44,11 @@ def speak(call: SimulatedCall) -> SimulatedAnswer:
     if asks_for_summary(call):
         return SimulatedAnswer(_summary(call))
     if call.buffer.prompt.tools:
-        return _in_form(next_step(call) if call.model == MODEL else next_move(call), call)
-    return _in_form(SimulatedAnswer(_chat(call.buffer.messages)), call)
+        return _put_in_form(next_step(call) if call.model == MODEL else next_move(call), call)
+    return _put_in_form(SimulatedAnswer(_chat(call.buffer.messages)), call)
 
 
-def _in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
+def _put_in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswer:
     """Return the text in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
     schema = None if spoken.calls else lower_types(answer_schema(call.body))
     words = tuple(re.findall(r"[A-Za-z]{4,40}", spoken.text)) or ("simulated",)
@@ -88,9 +88,9 @@ def _summary(call: SimulatedCall) -> str:
     """
     messages = [message for message in call.buffer.messages if message.role != "system"]
     if len(messages) > 1:
-        text = _told(Summarize("", "", source=tuple(messages[:-1])), messages[:-1])
+        text = _summary_text(Summarize("", "", source=tuple(messages[:-1])), messages[:-1])
     else:
-        text = _told(
+        text = _summary_text(
             Summarize("", _USER.sub("User: ", messages[0].text) if messages else ""), messages
         )
     request = f"{call.buffer.prompt.system or ''}\n{messages[-1].text if messages else ''}"
@@ -104,7 +104,7 @@ _TAGS = {"summary": "<analysis>", "state_snapshot": "<state_snapshot>"}
 _USER = re.compile(r"(?m)^\[User\]: ")
 
 
-def _told(need: Summarize, messages: Sequence[Message]) -> str:
+def _summary_text(need: Summarize, messages: Sequence[Message]) -> str:
     return f"{summarise(need)}\n{counted(messages)}" if messages else summarise(need)
 
 
@@ -119,13 +119,15 @@ def _chat(messages: Sequence[Message]) -> str:
 
 def seal_summary(messages: Sequence[Message]) -> str:
     """Return the content of a remote compaction: a compressed offline summary that only the provider can read."""
-    text = _told(Summarize("", "", source=tuple(messages)), messages)
+    text = _summary_text(Summarize("", "", source=tuple(messages)), messages)
     return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
 def unseal(message: Message) -> Message:
     """Return the message with sealed compactions replaced by the text that the model reads."""
-    parts = tuple(_opened(part) if isinstance(part, Opaque) else part for part in message.parts)
+    parts = tuple(
+        _open_sealed(part) if isinstance(part, Opaque) else part for part in message.parts
+    )
     return (
         message
         if parts == message.parts
@@ -133,7 +135,7 @@ def unseal(message: Message) -> Message:
     )
 
 
-def _opened(part: Opaque) -> Opaque | Text:
+def _open_sealed(part: Opaque) -> Opaque | Text:
     sealed = part.value.get("encrypted_content") if isinstance(part.value, dict) else None
     if not isinstance(sealed, str):
         return part

@@ -232,8 +232,8 @@ async def paced(
 ) -> AsyncIterator[StreamEvent]:
     """Yield the events, as far as the fault allows. `late` is the error of a fault within the stream."""
     strikes = fault.events(3) if fault.kind in MIDSTREAM else None
-    for n, event in enumerate(events):
-        if n == strikes:
+    for index, event in enumerate(events):
+        if index == strikes:
             break
         yield event
         if pause_s:

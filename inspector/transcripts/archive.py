@@ -66,10 +66,12 @@ def sessions_in_folder(folder: Path) -> list[HeldSession]:
     """Return the files in a folder and below it that may be transcripts, most recently changed first."""
     times_and_names: list[tuple[float, str]] = []
     below = (
-        Path(at, name) for at, folders, files in os.walk(folder) for name in (*folders, *files)
+        Path(place, name)
+        for place, folders, files in os.walk(folder)
+        for name in (*folders, *files)
     )
-    for n, path in enumerate(below):
-        if n == _LOOKED or len(times_and_names) == _MOST:
+    for index, path in enumerate(below):
+        if index == _LOOKED or len(times_and_names) == _MOST:
             break
         try:
             about = path.stat()
@@ -129,10 +131,10 @@ class ZippedFile(TranscriptFile):
                 member.filename for member in archive.infolist() if _may_be_transcript(member)
             ]
         held = [HeldSession(name) for name in _sessions(self._names)]
-        session, self.inner = self._parted(session)
+        session, self.inner = self._split_session(session)
         place = find_place(held, session) if session else _first_known(path, held)
         if place is None and session not in self._names:
-            raise NothingToRead(f"{path} {self._missing(session)}")
+            raise NothingToRead(f"{path} {self._missing_words(session)}")
         self.held = held if len(held) > 1 else []
         self.member = session if place is None else held[place].id
         self._folder = PurePosixPath(self.member).parent
@@ -140,7 +142,7 @@ class ZippedFile(TranscriptFile):
             path, progress, growing=growing, source=partial(MemberSource, path, self.member)
         )
 
-    def _missing(self, session: str) -> str:
+    def _missing_words(self, session: str) -> str:
         """Say what the archive lacks: the wanted session, or any transcript if `session` is empty."""
         if session:
             return f"holds no file {session!r}"
@@ -148,7 +150,7 @@ class ZippedFile(TranscriptFile):
             return "is a zip archive without a transcript: unpack it to read its databases"
         return "is a zip archive without a transcript"
 
-    def _parted(self, session: str) -> tuple[str, str]:
+    def _split_session(self, session: str) -> tuple[str, str]:
         """Split the wanted name into the archive's member and the session in it."""
         member = session
         while member and member not in self._names:
@@ -190,18 +192,18 @@ def _may_be_transcript(member: zipfile.ZipInfo) -> bool:
 
 def _matches_any(name: PurePosixPath, patterns: Sequence[str]) -> bool:
     """Does a pattern match the whole name?"""
-    return any(
-        name.match(pattern) and len(name.parts) == pattern.count("/") + 1 for pattern in patterns
-    )
+    depth = len(name.parts)
+    as_deep = (pattern for pattern in patterns if pattern.count("/") + 1 == depth)
+    return any(name.match(pattern) for pattern in as_deep)
 
 
 def _first_known(path: Path, held: Sequence[HeldSession]) -> int | None:
-    for n, session in enumerate(held[:_TRIED]):
+    for index, session in enumerate(held[:_TRIED]):
         with suppress(NothingToRead):  # a damaged log
             if session.id.endswith(_LOG) and is_eval_log(path, session.id):
-                return n
+                return index
         if _is_known(partial(TranscriptFile, path, source=partial(MemberSource, path, session.id))):
-            return n
+            return index
     return None
 
 
@@ -232,7 +234,8 @@ class EvalLog(TranscriptFile):
 def _document(path: Path, member: str, session: str) -> Any:
     """Return an evaluation log as the document that a `.json` log would hold, with only one sample in full."""
     with open_archive(path, member) as archive:
-        names, read = archive.namelist(), partial(read_json_member, path, archive)
+        names = archive.namelist()
+        read = partial(read_json_member, path, archive)
         header = read("header.json" if "header.json" in names else "_journal/start.json")
         samples: list[Any] = [
             _named(name) for name in names if name.startswith("samples/") and name.endswith(".json")

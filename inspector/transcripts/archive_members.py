@@ -55,13 +55,14 @@ class MemberSource(Source):
 
     def __init__(self, path: Path, member: str) -> None:
         super().__init__(path)
-        self._member, self.longest = member, LONGEST_PACKED
+        self._member = member
+        self.longest = LONGEST_PACKED
 
     def chunks(self) -> Generator[bytes, None, None]:
         with open_archive(self.path) as archive:
             self.size = archive.getinfo(self._member).compress_size
             with archive.open(self._member) as file:
-                yield from self._of(self._pieces(file))
+                yield from self._unpack_chunks(self._pieces(file))
         self.done = self.size
 
     def _pieces(self, file: IO[bytes]) -> Iterator[bytes]:

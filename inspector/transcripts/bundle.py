@@ -73,11 +73,10 @@ class BundleFile(TranscriptFile):
             )
         self.format = text_of(manifest.get("format"))
         self.session_id = text_of(manifest.get("session"))
-        self.shared = SharedWork(
-            text_of(manifest.get("note")),
-            tuple(text for text in _list_of(manifest.get("pins")) if isinstance(text, str)),
-            tuple(_list_of(manifest.get("steps"))),
-        )
+        note = text_of(manifest.get("note"))
+        pins = tuple(text for text in _list_of(manifest.get("pins")) if isinstance(text, str))
+        steps = tuple(_list_of(manifest.get("steps")))
+        self.shared = SharedWork(note, pins, steps)
         source = partial(MemberSource, path, RECORDS)
         super().__init__(path, progress, growing=growing, source=source)
 
@@ -90,7 +89,8 @@ class BundleFile(TranscriptFile):
 
     def lines(self) -> Iterator[Value]:
         """Yield (line, value) of all records of the session's own file."""
-        feeder, source = Feeder(), MemberSource(self.path, RECORDS)
+        feeder = Feeder()
+        source = MemberSource(self.path, RECORDS)
         for chunk in source.chunks():
             feeder.longest = source.longest
             yield from map(_unwrap, feeder.read(chunk))

@@ -28,7 +28,8 @@ def choose_formats(
 
     Raises UnknownFormat, NothingToRead.
     """
-    formats, head = all_formats()[0], main.head()
+    formats = all_formats()[0]
+    head = main.head()
     try:
         return candidates(head, format_name, formats), head
     except UnknownFormat as refusal:

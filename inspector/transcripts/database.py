@@ -134,7 +134,8 @@ def split_session_path(path: Path) -> tuple[Path, str]:
     text = at = str(path)
     while SIGN in at and not os.path.exists(path):
         at = at.rpartition(SIGN)[0]
-        file, session = Path(at), text[len(at) + 1 :]
+        file = Path(at)
+        session = text[len(at) + 1 :]
         if at and session and os.path.isdir(file) and os.path.exists(file / session):
             return file / session, ""
         if at and os.path.isfile(file):

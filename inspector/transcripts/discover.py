@@ -86,7 +86,7 @@ def found_sessions(home: Path | None = None, limit: int = 200) -> list[FoundSess
                     size,
                     modified=when,
                     project=row.directory,
-                    title=_shortened(row.title),
+                    title=_shorten_title(row.title),
                 )
             )
         elif (session := _look(path, size, when)) is not None:
@@ -185,7 +185,7 @@ def _title(chosen: Format, head: Head) -> str:
     for line, value in enumerate(head.values, 1):
         reader.feed(line, value)
     main = reader.session().main
-    return _shortened(main.title or next(filter(None, map(_typed, main.messages)), ""))
+    return _shorten_title(main.title or next(filter(None, map(_typed, main.messages)), ""))
 
 
 def _typed(message: Message) -> str:
@@ -199,7 +199,7 @@ def _typed(message: Message) -> str:
     return " ".join(text.partition("\n")[0].split())
 
 
-def _shortened(line: str) -> str:
+def _shorten_title(line: str) -> str:
     return line if len(line) <= _TITLE else line[: _TITLE - 1] + "…"
 
 
@@ -277,7 +277,8 @@ class NewestSession:
 
     def __init__(self, folder: Path, home: Path | None = None) -> None:
         absolute = Path(os.path.abspath(folder.expanduser()))
-        self._folder, self._home = absolute.resolve(), home
+        self._folder = absolute.resolve()
+        self._home = home
         self._hashes = {sha256(str(path).encode()).hexdigest() for path in (absolute, self._folder)}
         """Hashes by which Gemini CLI may identify the folder."""
         self._known: dict[Path, int] = {}

@@ -71,7 +71,9 @@ class Feeder:
         if self._early and chunk:
             chunk = self._without_early_end(chunk)
         values: list[Value] = []
-        view, start, end = memoryview(chunk), 0, chunk.find(b"\n")
+        view = memoryview(chunk)
+        start = 0
+        end = chunk.find(b"\n")
         if end >= 0 and (self._rest or self._dropped):
             self._wait(view[:end])
             values += self._end_of_line()
@@ -107,9 +109,10 @@ class Feeder:
             value = loads(self._rest)
         except NotJson:
             return ()
-        self._rest, self._early = bytearray(), True
+        self._rest = bytearray()
+        self._early = True
         self.line += 1
-        return self._found(value)
+        return self._number_values(value)
 
     def torn(self) -> list[Problem]:
         """Return the incomplete value after the last newline as a problem, for callers that do not wait for more
@@ -134,7 +137,8 @@ class Feeder:
             self._rest += piece
 
     def _end_of_line(self, last: bool = False) -> Sequence[Value]:
-        line, self._rest = self._rest, bytearray()
+        line = self._rest
+        self._rest = bytearray()
         if not self._dropped:
             return self._line(line, last)
         self.line += 1
@@ -146,22 +150,22 @@ class Feeder:
     def _line(self, line: Line, last: bool = False) -> Sequence[Value]:
         self.line += 1
         if self._is_text:
-            return self._found(bytes(line).decode("utf-8", "replace").rstrip("\r"))
+            return self._number_values(bytes(line).decode("utf-8", "replace").rstrip("\r"))
         try:
             value = self.parse(line, self._odd)
         except NotJson as why:
-            return self._mend(bytes(line), str(why), last)
+            return self._read_bad_line(bytes(line), str(why), last)
         for what in self._odd:
             self._problem(what, bytes(line))
         self._odd.clear()
         self.values += 1
         return ((self.line, value),)
 
-    def _found(self, *values: Any) -> Sequence[Value]:
+    def _number_values(self, *values: Any) -> Sequence[Value]:
         self.values += len(values)
         return [(self.line, value) for value in values]
 
-    def _mend(self, line: bytes, why: str, last: bool) -> Sequence[Value]:
+    def _read_bad_line(self, line: bytes, why: str, last: bool) -> Sequence[Value]:
         """Read a line that is not one JSON value: empty, with NUL bytes, with several values, torn, or not JSON."""
         if not line.strip():
             return ()
@@ -170,7 +174,7 @@ class Feeder:
         text = line.decode("utf-8", errors="replace")
         if "Extra data" in why and (several := values_of(text)):
             self._problem(f"{len(several)} JSON values are on one line; all were read", line)
-            return self._found(*(value for _, value in several))
+            return self._number_values(*(value for _, value in several))
         if last and "nested" not in why:
             self._problem(_TORN.format(len(line)), line)
             return ()
@@ -219,17 +223,18 @@ def values_of(text: str) -> list[tuple[int, Any]]:
     """
     decoder = json.JSONDecoder()
     values: list[tuple[int, Any]] = []
-    at, line = 0, 1
-    while (start := _NOT_BLANK.search(text, at)) is not None:
-        line += text.count("\n", at, start.start())
-        at = start.start()
+    position = 0
+    line = 1
+    while (start := _NOT_BLANK.search(text, position)) is not None:
+        line += text.count("\n", position, start.start())
+        position = start.start()
         try:
-            _, end = decoder.raw_decode(text, at)
-            values.append((line, loads(text[at:end].encode("utf-8", errors="replace"))))
+            _, end = decoder.raw_decode(text, position)
+            values.append((line, loads(text[position:end].encode("utf-8", errors="replace"))))
         except (ValueError, RecursionError):
             return []
-        line += text.count("\n", at, end)
-        at = end
+        line += text.count("\n", position, end)
+        position = end
     return values
 
 
@@ -257,11 +262,12 @@ class RepeatedList:
 
     def parse(self, line: Line, odd_words: list[str]) -> Any:
         """Parse a line as `jsontext.loads` does."""
-        if len(line) not in self._SIZES or (at := (text := bytes(line)).find(self._mark)) < 0:
+        if len(line) not in self._SIZES or (position := (text := bytes(line)).find(self._mark)) < 0:
             return loads(line, odd_words)
-        start = at + len(self._mark)
+        start = position + len(self._mark)
         if self._items and text.startswith(self._written, start):
-            rest, odd = text[start + len(self._written) :], list[str]()
+            rest = text[start + len(self._written) :]
+            odd = list[str]()
             with suppress(NotJson):
                 value = loads(b'%b"%b"%b' % (text[:start], self._SAME.encode(), rest), odd)
                 items = self._list(value)
@@ -270,7 +276,8 @@ class RepeatedList:
                     self._keep(items, text, start)
                     return value
         value = loads(text, odd_words)
-        self._items, self._written = [], b""
+        self._items = []
+        self._written = b""
         self._keep(self._list(value), text, start)
         return value
 

@@ -55,7 +55,9 @@ class TranscriptReading:
         is_folder = os.path.isdir(path)
         self._folder = sessions_in_folder(path) if is_folder else []
         self.path = first_in_folder(path, self._folder) if is_folder else path
-        self._opened, self.progress, self._growing = path, progress, growing
+        self._opened = path
+        self.progress = progress
+        self._growing = growing
         main = open_source(self.path, progress, growing)
         self.shared = main.shared if isinstance(main, BundleFile) else None
         self.choices, self.head = choose_formats(
@@ -178,7 +180,8 @@ class TranscriptReading:
 
     def session(self, *more: Problem) -> Session:
         """Return the session so far, with the problems of its files."""
-        session, notes = self.reader.session(), list(all_formats()[1])
+        session = self.reader.session()
+        notes = list(all_formats()[1])
         held = self._held_sessions(session)
         if held:
             notes.append(
@@ -202,9 +205,12 @@ class TranscriptReading:
 
     def _held_sessions(self, session: Session) -> list[HeldSession]:
         """Return the sessions of the folder, archive or file with their paths; empty if it holds only one."""
-        main, file, listed = self.files[0], self._file, self._folder or self.files[0].held
+        main = self.files[0]
+        file = self._file
+        listed = self._folder or self.files[0].held
         if isinstance(main, ZippedFile) and session.held and (self._wanted or not listed):
-            file, listed = session_path(file, main.member), []
+            file = session_path(file, main.member)
+            listed = []
         held = [
             replace(session, path=session.path or str(session_path(file, session.id)))
             for session in listed or session.held
@@ -243,7 +249,8 @@ def open_transcript(
     Raises:
         NothingToRead, UnknownFormat, Cancelled: each with one sentence.
     """
-    path, about = Path(path), ReadProgress(progress, cancelled)
+    path = Path(path)
+    about = ReadProgress(progress, cancelled)
     with no_collection():
         try:
             transcript = TranscriptReading(path, format, about, growing=keep is not None)
@@ -251,9 +258,9 @@ def open_transcript(
             raise UnknownFormat(f"{path}: {error}") from None
         lost = read_whole(transcript, first)
         if format is not None:
-            refuse_nothing(transcript)
+            refuse_empty(transcript)
         else:
-            transcript, lost = read_otherwise(transcript, lost)
+            transcript, lost = read_with_other_format(transcript, lost)
         if keep is not None:
             keep(transcript)
     return transcript.session(
@@ -277,7 +284,8 @@ def _recorded_lines(path: Path) -> Iterator[Value]:
     if begins_with(path, ZIP) and is_bundle(path):
         yield from BundleFile(path, ReadProgress(), growing=False).lines()
         return
-    feeder, source = Feeder(), Source(path)
+    feeder = Feeder()
+    source = Source(path)
     for chunk in source.chunks():
         feeder.longest = source.longest
         yield from feeder.read(chunk)
@@ -312,7 +320,7 @@ def read_whole(
     return _read_companions(transcript, companions)
 
 
-def read_otherwise(
+def read_with_other_format(
     transcript: TranscriptReading, lost: list[Problem]
 ) -> tuple[TranscriptReading, list[Problem]]:
     """Return the first reading that understands the file, and its problems: this one, or one by another format.
@@ -343,7 +351,8 @@ def _read_companions(
     transcript: TranscriptReading, companions: list[tuple[Path, str]]
 ) -> list[Problem]:
     """Feed the files that are companions. Return the problems of those that cannot be read."""
-    lost, session = list[Problem](), transcript.reader.session()
+    lost = list[Problem]()
+    session = transcript.reader.session()
     for path, name in companions:
         try:
             transcript.read_companion(path, name, session)
@@ -352,14 +361,15 @@ def _read_companions(
     return lost
 
 
-def refuse_nothing(transcript: TranscriptReading) -> None:
+def refuse_empty(transcript: TranscriptReading) -> None:
     """Raise UnknownFormat if the format that the user named found nothing in the file."""
     messages = (
         message for thread in transcript.reader.session().threads for message in thread.messages
     )
     if any(not isinstance(part, Opaque) for message in messages for part in message.parts):
         return
-    chosen, head = transcript.format, open_source(transcript.path).head()
+    chosen = transcript.format
+    head = open_source(transcript.path).head()
     if chosen.sniff(head) > 0:
         return
     try:

@@ -19,9 +19,9 @@ from inspector.transcripts.discover import NewestSession
 from inspector.transcripts.files import (
     TranscriptReading,
     no_collection,
-    read_otherwise,
     read_whole,
-    refuse_nothing,
+    read_with_other_format,
+    refuse_empty,
 )
 from inspector.transcripts.transcript_file import ReadProgress, Rewritten
 from inspector.transcripts.unpack import FileStat, file_stat, is_packed
@@ -105,7 +105,9 @@ def follow_newest(
     tell: TellNews = _tell_nobody,
 ) -> None:
     """Follow the newest session of a project's folder, and later each newer one. The first may also start later."""
-    newest, follower, took = NewestSession(Path(folder), home), None, 0.0
+    newest = NewestSession(Path(folder), home)
+    follower = None
+    took = 0.0
     try:
         while not rest(max(OFTEN, took)):
             if (path := newest.look()) is not None:
@@ -136,7 +138,10 @@ class Follower:
         opened: TranscriptReading | None = None,
         tell: TellNews = _tell_nobody,
     ) -> None:
-        self.path, self._publish, self._format, self._tell = Path(path), publish, format, tell
+        self.path = Path(path)
+        self._publish = publish
+        self._format = format
+        self._tell = tell
         self._why = ""
         """Why the file can no longer be read; empty while it can."""
         self._missed: tuple[str, float] | None = None
@@ -146,14 +151,16 @@ class Follower:
         """How the file was replaced or changed, until it has been read again."""
         self._progress = ReadProgress(cancelled=cancelled)
         self._transcript: TranscriptReading | None = None
-        self._due, self._fed = 0.0, monotonic()
+        self._due = 0.0
+        self._fed = monotonic()
         """When companions are searched for next, and when something was read last."""
         self._tried: FileStat | None = None
         self._since = monotonic()
         self._ever = False
         if opened is not None and opened.path == self.path and not is_packed(self.path):
             opened.progress = self._progress
-            self._transcript, self._ever = opened, True
+            self._transcript = opened
+            self._ever = True
         if transcript_stat(self.path) is None:
             raise NothingToRead(f"there is no file {self.path}")
 
@@ -192,7 +199,8 @@ class Follower:
             self._tell(FollowNews(f"{self.path} is back and is followed again."))
         elif self._rewritten:
             self._tell(FollowNews(f"{self._rewritten}: it was read again from the beginning."))
-        self._told_lost, self._rewritten = False, ""
+        self._told_lost = False
+        self._rewritten = ""
 
     def _report_loss(self, why: str) -> None:
         if self._missed is None or self._missed[0] != why:
@@ -225,7 +233,8 @@ class Follower:
 
     def _is_worth_a_try(self, now: FileStat | None) -> bool:
         if now is not None and now != self._tried:
-            self._tried, self._since = now, monotonic()
+            self._tried = now
+            self._since = monotonic()
             return True
         return not self._is_waited_for(now)
 
@@ -245,9 +254,9 @@ class Follower:
         transcript = TranscriptReading(self.path, self._format, self._progress, growing=True)
         read_whole(transcript)
         if self._format is None:
-            transcript, _ = read_otherwise(transcript, [])
+            transcript, _ = read_with_other_format(transcript, [])
         elif not self._ever:
-            refuse_nothing(transcript)
+            refuse_empty(transcript)
         self._transcript = transcript
         self._read_companions(transcript)
 
@@ -259,7 +268,8 @@ class Follower:
 
     def _read_companions(self, transcript: TranscriptReading) -> bool:
         """Feed the companions that are new. Return whether there were any. Takes a tenth of the time at most."""
-        begun, has_found = monotonic(), False
+        begun = monotonic()
+        has_found = False
         if companions := transcript.new_companions():
             session = transcript.reader.session()
             for path, name in companions:

@@ -169,10 +169,10 @@ class StoredSession:
 
 def sessions_in(path: Path) -> list[StoredSession]:
     """Return the sessions of a database, most recently changed first. Raises NothingToRead."""
-    return _patiently(path, lambda database, layout: _sessions(path, database, layout))
+    return _read_with_retries(path, lambda database, layout: _sessions(path, database, layout))
 
 
-def _patiently(path: Path, read: Callable[[apsw.Connection, StoreLayout], T]) -> T:
+def _read_with_retries(path: Path, read: Callable[[apsw.Connection, StoreLayout], T]) -> T:
     try:
         return _read(path, read, _TRIES)
     except DamagedDatabase as why:
@@ -251,7 +251,8 @@ def _stored_session(path: Path, layout: StoreLayout, row: Row) -> StoredSession:
             str(path.absolute().parent.parent) if path.parent.name == _CRUSH_FOLDER else ""
         )
     created, updated = (_ms(layout, row.get(name)) for name in layout.times)
-    session_id, parent = text_of(about[layout.id]), text_of(about[layout.parent])
+    session_id = text_of(about[layout.id])
+    parent = text_of(about[layout.parent])
     title, directory = text_of(about[layout.title]), text_of(about["directory"])
     is_archived = row.get(layout.archived) is not None
     return StoredSession(
@@ -332,16 +333,16 @@ class DatabaseSession:
         """Return the first rows of the session for detection. All rows are read, but not fed yet."""
         if not self._rows:
             self._stat = transcript_stat(self.path)
-            self._rows = self._take(_patiently(self.path, self._changes))
+            self._rows = self._take(_read_with_retries(self.path, self._changes))
         return Head(self._rows[:60], data=MAGIC)
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
         """Feed all rows; later calls of `read_more` feed changes. Raises NothingToRead, Cancelled."""
         self.head()
         self._feed, size = reader.feed, self.size
-        for n, row in enumerate(self._rows):
-            if n % _STEP == 0:
-                self._progress.step(self.path, size * n // len(self._rows))
+        for index, row in enumerate(self._rows):
+            if index % _STEP == 0:
+                self._progress.step(self.path, size * index // len(self._rows))
             self._feed(0, row)
         self._progress.done += size
         self._progress.step(self.path)

@@ -80,7 +80,9 @@ class TranscriptFile:
         source: Callable[[], Source] | None = None,
     ) -> None:
         """`source`: opens the bytes, if they are not those of the file on disk."""
-        self.path, self._file, self._growing = path, file, growing
+        self.path = path
+        self._file = file
+        self._growing = growing
         self._new_source = source or partial(Source, path)
         self._progress = progress or ReadProgress()
         self._stat = file_stat(path) if growing else None
@@ -95,7 +97,9 @@ class TranscriptFile:
         self._unpacked = 0
         self._quiet = False
         """True if the last line was checked since the file was last written."""
-        self._first, self._last, self._done = b"", b"", 0
+        self._first = b""
+        self._last = b""
+        self._done = 0
         """The remembered first and last bytes of the part that was read, and the length of that part."""
 
     def _next(self) -> Iterable[Value]:
@@ -174,10 +178,10 @@ class TranscriptFile:
         return Head(items[:_HEAD_VALUES], data=self._data)
 
     def _read_head(self) -> None:
-        while not self._read_all and not self._known():
+        while not self._read_all and not self._has_enough_values():
             self._kept += self._next()
 
-    def _known(self) -> bool:
+    def _has_enough_values(self) -> bool:
         if self._feeder.opens or len(self._kept) >= _HEAD_VALUES:
             return True
         if self._kept or len(self._data) < _HEAD_BYTES:
@@ -202,7 +206,8 @@ class TranscriptFile:
             if not values:
                 return False
         else:
-            self._document, values = document, [(1, document)]
+            self._document = document
+            values = [(1, document)]
         source.problems += [Problem(line=0, what=what) for what in odd]
         self._is_read(source, values)
         return True
@@ -232,7 +237,9 @@ class TranscriptFile:
 
     def _is_read(self, source: Source, values: list[tuple[int, Any]]) -> None:
         self._chunks.close()
-        self._source, self._read_all, self._is_document = source, True, True
+        self._source = source
+        self._read_all = True
+        self._is_document = True
         self._kept = values
         self._feeder = Feeder(self._file)
         self._feeder.values = len(values)
@@ -246,7 +253,10 @@ class TranscriptFile:
         self._chunks.close()
         self._source = self._new_source()
         self._chunks = self._source.chunks()
-        self._kept, self._read_all, self._is_document, self._unpacked = [], False, False, 0
+        self._kept = []
+        self._read_all = False
+        self._is_document = False
+        self._unpacked = 0
         self._feeder = Feeder(self._file, is_text=True)
 
     def feed(self, reader: Reader, first: Callable[[Session], None] | None = None) -> None:
@@ -269,7 +279,8 @@ class TranscriptFile:
             self._remember()
 
     def _take(self, values: Iterable[Value]) -> None:
-        feed, file = self._reader.feed, self._file
+        feed = self._reader.feed
+        file = self._file
         for line, value in values:
             feed(line, value, file)
 
@@ -312,7 +323,7 @@ class TranscriptFile:
         return os.read(handle, min(_TAIL, self._done))
 
     @property
-    def _whole(self) -> bool:
+    def _is_read_whole(self) -> bool:
         """Must the file be read again as a whole after every change?
 
         True for a single JSON document and for bytes that cannot be read from the middle. A transcript with only one
@@ -327,8 +338,10 @@ class TranscriptFile:
         now = file_stat(self.path)
         if now == self._stat or now is None:
             return self._rest_of_line()
-        former, self._stat, self._quiet = self._stat, now, False
-        if self._whole:
+        former = self._stat
+        self._stat = now
+        self._quiet = False
+        if self._is_read_whole:
             raise Rewritten
         if former is not None and (now.device, now.inode) != (former.device, former.inode):
             raise Rewritten(f"{self.path} was replaced by another file")
@@ -341,11 +354,11 @@ class TranscriptFile:
                     or self._before(file.fileno()) != self._last
                 ):
                     raise Rewritten(f"{self.path} was rewritten")
-                return self._feed_from(file.fileno())
+                return self._feed_new_lines(file.fileno())
         except OSError as error:  # the file was removed just now, or we may no longer read it
             raise Rewritten from error
 
-    def _feed_from(self, handle: int) -> bool:
+    def _feed_new_lines(self, handle: int) -> bool:
         before = self._feeder.line
         os.lseek(handle, self._done, os.SEEK_SET)
         while chunk := os.read(handle, _CHUNK):
@@ -361,7 +374,7 @@ class TranscriptFile:
         """Read the last line early, because nothing was written for a while and it may be complete without a
         newline.
         """
-        if self._quiet or self._whole:
+        if self._quiet or self._is_read_whole:
             return False
         self._quiet = True
         before = self._feeder.line

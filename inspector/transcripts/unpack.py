@@ -105,11 +105,11 @@ class Source:
 
     def chunks(self) -> Generator[bytes, None, None]:
         """Yield the unpacked bytes. The first chunks are small, so that something can be shown early."""
-        with _opened(self.path) as file:
+        with _open_regular(self.path) as file:
             self.size = os.fstat(file.fileno()).st_size
-            yield from self._of(self._raw(file))
+            yield from self._unpack_chunks(self._read_chunks(file))
 
-    def _of(self, raw: Iterator[bytes]) -> Iterator[bytes]:
+    def _unpack_chunks(self, raw: Iterator[bytes]) -> Iterator[bytes]:
         """Yield these bytes, unpacked if they are packed."""
         start = next(raw, b"")
         if not start:
@@ -118,7 +118,7 @@ class Source:
             self._unpacked(start, raw) if start.startswith(PACKED) else chain((start,), raw)
         )
 
-    def _raw(self, file: BinaryIO) -> Iterator[bytes]:
+    def _read_chunks(self, file: BinaryIO) -> Iterator[bytes]:
         size = _FIRST
         try:
             while chunk := file.read(size):
@@ -137,7 +137,8 @@ class Source:
         """Yield the content of all members of a packed file; of a damaged or torn file, what could be unpacked."""
         magic = GZIP if start.startswith(GZIP) else ZSTD
         member = _member(magic)
-        self.longest, unpacked_so_far = LONGEST_PACKED, 0
+        self.longest = LONGEST_PACKED
+        unpacked_so_far = 0
         try:
             for chunk in chain((start,), raw):
                 data = chunk
@@ -225,7 +226,7 @@ _WINDOW = 1 << 27
 """Maximum number of bytes of memory that a frame may require."""
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     try:
         _check(path, os.stat(path).st_mode)
         handle = os.open(

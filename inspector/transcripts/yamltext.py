@@ -37,7 +37,8 @@ class _Composer:
 
     def document(self) -> Any:
         """Return the value of the only document; None if there is none."""
-        root, documents = None, 0
+        root = None
+        documents = 0
         while (event := self._loader.get_event()) is not None:
             documents += isinstance(event, yaml.DocumentStartEvent)
             if documents > 1:
@@ -87,10 +88,11 @@ class _Composer:
 
     def _map(self, depth: int) -> tuple[dict[Any, Any], int]:
         fields: dict[Any, Any] = {}
-        height, key = 1, None
-        for n, event in self._nodes(depth):
+        height = 1
+        key = None
+        for index, event in self._nodes(depth):
             item, inner = self._value(event, depth + 1)
-            if n % 2:
+            if index % 2:
                 fields[key] = item
             elif isinstance(event, yaml.ScalarEvent):
                 key = without_surrogates(event.value)

@@ -127,7 +127,8 @@ class AnalysisQueue:
     """Runs the analyses of a Workbench, one at a time."""
 
     def __init__(self, bench: AnalysedBench, work: Work) -> None:
-        self._bench, self._work = bench, work
+        self._bench = bench
+        self._work = work
         self._running: _Running | None = None
         self._waiting: Growth | None = None
 
@@ -211,12 +212,14 @@ class AnalysisQueue:
 
     def _go_on(self) -> None:
         if self._waiting is not None and self._running is None:
-            waiting, self._waiting = self._waiting, None
+            waiting = self._waiting
+            self._waiting = None
             self._bench.reopen(waiting)
 
     def _stop(self) -> Growth | None:
         """Cancel the running analysis. Return the session that it would have shown."""
-        running, self._running = self._running, None
+        running = self._running
+        self._running = None
         if running is None:
             return None
         if running.cancel is not None:
@@ -248,7 +251,8 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
     """
     from inspector.core.drops import thread_drops  # not before something is open
 
-    thread, former = state.thread, state.pressures
+    thread = state.thread
+    former = state.pressures
     if thread is None:
         return Analysis(state)
     measure = weigher_of(thread, is_rough=quickly)

@@ -97,7 +97,9 @@ def runs(state: State, chosen: Iterable[str], window: int | None) -> tuple[Polic
     the
     model's, or the user's own.
     """
-    thread, choices, names = state.thread, state.choices, {*chosen, BASE}
+    thread = state.thread
+    choices = state.choices
+    names = {*chosen, BASE}
     if thread is None or not thread.requests:
         return ()
     same = SameObject(thread)
@@ -143,8 +145,8 @@ def sweep_runs(
     if base is None or not others:
         return ()
     return base, *(
-        replace(others[0], settings=(*others[0].settings, *point), number=n, point=point)
-        for n, point in enumerate(dict.fromkeys(points), 1)
+        replace(others[0], settings=(*others[0].settings, *point), number=number, point=point)
+        for number, point in enumerate(dict.fromkeys(points), 1)
     )
 
 
@@ -153,8 +155,8 @@ def sweepable(state: State, name: str, window: int | None) -> dict[str, tuple[st
 
     For a choice these are all its values; for a number, the current value and some values around it.
     """
-    by = find_policy(name)
-    now = by.settings(preset_of(state, by), window)
+    policy = find_policy(name)
+    now = policy.settings(preset_of(state, policy), window)
     hints = get_type_hints(type(now))
     suggestions = {
         form_field.name: _around(form_field, hints[form_field.name], getattr(now, form_field.name))
@@ -170,12 +172,15 @@ def _around(field: Field[Any], hint: Any, value: Any) -> tuple[str, ...]:
         return "no", "yes"
     if not isinstance(value, int | float) or not value:
         return ()
-    low, high = field.metadata.get("low"), field.metadata.get("high")
-    values = [value * share for share in (0.5, 0.75, 1, 1.25)]
-    inside = [v for v in values if (low is None or v >= low) and (high is None or v <= high)]
-    return tuple(
-        dict.fromkeys(f"{round(v)}" if isinstance(value, int) else f"{v:.3g}" for v in inside)
-    )
+    low = field.metadata.get("low")
+    high = field.metadata.get("high")
+    texts = []
+    for share in (0.5, 0.75, 1, 1.25):
+        number = value * share
+        is_allowed = (low is None or number >= low) and (high is None or number <= high)
+        if is_allowed:
+            texts.append(f"{round(number)}" if isinstance(value, int) else f"{number:.3g}")
+    return tuple(dict.fromkeys(texts))
 
 
 def compare(
@@ -232,14 +237,14 @@ def _result(
     progress: Callable[[int, int], None],
     cancelled: Callable[[], bool],
 ) -> Result:
-    by = find_policy(run.policy)
+    policy = find_policy(run.policy)
     try:
-        settings = by.settings(run.settings, run.window)
+        settings = policy.settings(run.settings, run.window)
     except InspectorError as failure:
         return ImpossibleRun(str(failure))
     return replay_report(
         ground,
-        policy=by,
+        policy=policy,
         settings=settings,
         answer=offline,
         remote=run.remote,
@@ -377,7 +382,8 @@ class Comparison:
         """Return a figure minus that of the recorded session; None if one of the two is not known exactly."""
         if self.base is None or figure.words(report) or figure.words(self.base):
             return None
-        mine, plainly = figure.of(report), figure.of(self.base)
+        mine = figure.of(report)
+        plainly = figure.of(self.base)
         return None if mine is None or plainly is None else mine - plainly
 
 

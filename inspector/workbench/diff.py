@@ -115,9 +115,11 @@ def sides(state: State) -> Sides | None:
 
     None if there is neither a preview nor a step.
     """
-    preview, steps = state.preview, state.steps
+    preview = state.preview
+    steps = state.steps
     if preview is not None and preview.outcome is not None and state.previews is not None:
-        before, outcome = state.previews.context.buffer, preview.outcome
+        before = state.previews.context.buffer
+        outcome = preview.outcome
         ground = steps.ground_of(steps.at) if steps is not None else None
         return Sides(
             preview.tier,
@@ -132,7 +134,7 @@ def sides(state: State) -> Sides | None:
     name = "recorded" if steps.recorded is None else "before it"
     if steps.step is not None:
         name = steps.step.name
-    left, right = (steps.buffer_of(at) for at in (steps.compared, steps.at))
+    left, right = (steps.buffer_of(step) for step in (steps.compared, steps.at))
     if steps.is_before(steps.compared) == steps.is_before(steps.at):
         return Sides(name, before=left, after=right, sizer=sizer_of(state), steps=steps)
     earlier, later = sizer_at(state, steps.compared), sizer_of(state)
@@ -176,7 +178,7 @@ def compare_sides(sides: Sides) -> Diff:
     unordered = sized_rows(
         sides.fates(), sides.before, sides.after, size=sides.sizer, later=sides.later
     )
-    rows = tuple(unordered[n] for n in _order(unordered))
+    rows = tuple(unordered[index] for index in _order(unordered))
     names = Counter(row.fate.name for row in rows)
     later = sides.later or sides.sizer
     delta = sum(row.delta for row in rows if row.fate.name != "kept")
@@ -189,7 +191,7 @@ def compare_sides(sides: Sides) -> Diff:
     ground_before, ground_after = sides.grounds
     before_size = sides.sizer.pressure_beside(sides.before, ground_before)
     after_size = later.pressure_beside(sides.after, ground_after)
-    places = {row.fate.id: n for n, row in enumerate(rows)}
+    places = {row.fate.id: index for index, row in enumerate(rows)}
     calls = CallIndex((*sides.before.messages, *sides.after.messages))
     return Diff(
         sides,
@@ -220,7 +222,8 @@ def _prompt_delta(sides: Sides) -> int:
     was, now = sides.before.prompt, sides.after.prompt
     if sides.later is None or was is now or was == now:
         return 0
-    size, later = sides.sizer, sides.later
+    size = sides.sizer
+    later = sides.later
     return later.scale.rows(later.counted((), now)) - size.scale.rows(size.counted((), was))
 
 
@@ -230,8 +233,7 @@ def sized_rows(
     """Return all rows, with the token counts that the gauge shows.
 
     The changed rows add up to the difference between the two buffers. If `later` is given, the rows of each side add up
-    to
-    the size of that buffer.
+    to the size of that buffer.
     """
     counted = rows(fates, size.estimator)
     if later is not None:
@@ -240,17 +242,17 @@ def sized_rows(
             DiffRow(row.fate, was.rows(row.tokens_before), now.rows(row.tokens_after))
             for row in counted
         )
-    changed = [n for n, row in enumerate(counted) if row.fate.name != "kept"]
+    changed = [index for index, row in enumerate(counted) if row.fate.name != "kept"]
     delta = size.tokens(after) - size.tokens(before)
-    gained = rounded([size.scale.slope * counted[n].delta for n in changed], delta)
+    gained = rounded([size.scale.slope * counted[index].delta for index in changed], delta)
     tokens = [size.scale.rows(row.tokens_before) for row in counted]
     sized = [DiffRow(row.fate, count, count) for row, count in zip(counted, tokens, strict=True)]
-    for n, more in zip(changed, gained, strict=True):
-        sized[n] = _gained(sized[n], more)
+    for index, more in zip(changed, gained, strict=True):
+        sized[index] = add_tokens(sized[index], more)
     return tuple(sized)
 
 
-def _gained(row: DiffRow, more: int) -> DiffRow:
+def add_tokens(row: DiffRow, more: int) -> DiffRow:
     """Return the row with `more` tokens after than before. A removed message has 0 tokens after, a new message 0
     before.
     """
@@ -269,14 +271,19 @@ def _numbers(buffer: Buffer, standing: Iterable[Message | None]) -> list[int]:
 
 def _order(sized: Sequence[DiffRow]) -> list[int]:
     """Return the order of the rows: new messages precede the removed messages next to them, so a summary is first."""
+
+    def is_one_sided(index: int) -> bool:
+        return sized[index].fate.before is None or sized[index].fate.after is None
+
+    def is_removed(index: int) -> bool:
+        return sized[index].fate.before is not None
+
     order: list[int] = []
-    for together, run in groupby(
-        range(len(sized)), lambda n: None in (sized[n].fate.before, sized[n].fate.after)
-    ):
-        listed = list(run)
-        order += (
-            sorted(listed, key=lambda n: sized[n].fate.before is not None) if together else listed
-        )
+    for one_sided, run in groupby(range(len(sized)), is_one_sided):
+        indices = list(run)
+        if one_sided:
+            indices.sort(key=is_removed)
+        order += indices
     return order
 
 
@@ -327,7 +334,7 @@ class Listing:
         start, end = self.rows[place]
         rows = [
             *self.rows[:place],
-            *((at, at + 1) for at in range(start, end)),
+            *((row, row + 1) for row in range(start, end)),
             *self.rows[place + 1 :],
         ]
         return Listing(self.comparison, self.selected, rows, change_places(self.comparison, rows))
@@ -350,11 +357,11 @@ def list_stretches(
     names = [row.fate.name for row in comparison.rows]
     stretches: list[tuple[int, int]] = []
     start = 0
-    for at in _shown_places(names, selected, around):
-        if at > start:
-            stretches.append((start, at))
-        stretches.append((at, at + 1))
-        start = at + 1
+    for place in _shown_places(names, selected, around):
+        if place > start:
+            stretches.append((start, place))
+        stretches.append((place, place + 1))
+        start = place + 1
     if start < len(names):
         stretches.append((start, len(names)))
     return stretches
@@ -365,14 +372,14 @@ def _shown_places(
 ) -> list[int]:
     """Return the indices of the rows that are selected, or kept and within `around` rows of a selected change."""
     is_shown = bytearray(len(names))
-    for at, name in enumerate(names):
+    for index, name in enumerate(names):
         if name not in selected:
             continue
-        is_shown[at] = 1
+        is_shown[index] = 1
         if name != "kept":
-            for other in range(max(0, at - around), min(len(names), at + around + 1)):
+            for other in range(max(0, index - around), min(len(names), index + around + 1)):
                 is_shown[other] |= names[other] == "kept"
-    return [at for at in range(len(names)) if is_shown[at]]
+    return [index for index in range(len(names)) if is_shown[index]]
 
 
 def change_places(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[int]:
@@ -381,5 +388,7 @@ def change_places(comparison: Diff, listed: Sequence[tuple[int, int]]) -> list[i
         comparison.rows[start].fate.name if end - start == 1 else "kept" for start, end in listed
     ]
     return [
-        at for at, (last, name) in enumerate(pairwise(names)) if name != "kept" and name != last
+        index
+        for index, (last, name) in enumerate(pairwise(names))
+        if name != "kept" and name != last
     ]

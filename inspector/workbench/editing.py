@@ -32,7 +32,8 @@ class Editing:
     """
 
     def __init__(self, bench: Bench, keep: Callable[[Steps], None]) -> None:
-        self._bench, self._keep = bench, keep
+        self._bench = bench
+        self._keep = keep
         self._waiting: dict[Origin, list[Edit]] = {}
 
     def message(self) -> Message | None:
@@ -88,11 +89,13 @@ class Editing:
         if len(waiting) == 1:
             self._bench.work(
                 lambda: attempt(lambda: start_of(state)),
-                lambda start: self._started(place, state, start),
+                lambda start: self._take_waiting_edits(place, state, start),
                 partial(self._waiting.__delitem__, place),
             )
 
-    def _started(self, place: Origin, state: State, start: Steps | InspectorError) -> None:
+    def _take_waiting_edits(
+        self, place: Origin, state: State, start: Steps | InspectorError
+    ) -> None:
         edits = self._waiting.pop(place, [])
         if isinstance(start, InspectorError):
             self._bench.failed(str(start))
@@ -101,12 +104,14 @@ class Editing:
 
     def _add(self, state: State, steps: Steps, edits: Sequence[Edit]) -> None:
         """Add one step per edit, and report an edit that fails."""
-        by, context = policy_of(state), context_of(state, steps=steps)
+        policy = policy_of(state)
+        context = context_of(state, steps=steps)
         try:
             for edit in edits:
-                run = begin(by, EDIT, context, edit=edit)
+                run = begin(policy, EDIT, context, edit=edit)
                 assert run.step is not None
-                steps, context = steps.add(run.step), context.after(*run.step.outcomes)
+                steps = steps.add(run.step)
+                context = context.after(*run.step.outcomes)
         except InspectorError as failure:
             self._bench.failed(str(failure))
         self._keep(steps)
@@ -124,7 +129,7 @@ class Editing:
 def _next(messages: Sequence[Message], edit: Removal, along: Partners) -> str:
     """Return the id of the message after the first dropped one; if none is left after it, of the message before it."""
     gone = {*edit.messages, *(along.messages if edit.partners else ())}
-    first = next((n for n, message in enumerate(messages) if message.id in gone), 0)
+    first = next((index for index, message in enumerate(messages) if message.id in gone), 0)
     after = (message.id for message in messages[first:] if message.id not in gone)
     before = (message.id for message in reversed(messages[:first]) if message.id not in gone)
     return next(after, next(before, ""))

@@ -68,14 +68,14 @@ def editable(part: Part) -> str | None:
         case ToolCall(arguments=str() as free):
             return free
         case ToolCall(arguments=arguments):
-            return _laid_out(arguments)
+            return _indent_arguments(arguments)
         case ToolResult(content=content):
             return content
         case _:
             return None
 
 
-def _laid_out(arguments: Json) -> str:
+def _indent_arguments(arguments: Json) -> str:
     """Return arguments as indented JSON; on one line if they are nested too deeply."""
     try:
         return without_surrogates(
@@ -127,7 +127,7 @@ def partners(buffer: Buffer, gone: Collection[str]) -> Partners:
         if message.id in gone:
             continue
         parts = frozenset(
-            n for n, part in enumerate(message.parts) if _pairs(part, called, answered)
+            index for index, part in enumerate(message.parts) if _pairs(part, called, answered)
         )
         if not parts:
             continue
@@ -190,7 +190,7 @@ def _rewrite(edit: Rewrite, buffer: Buffer, running: Any) -> Outcome[Any]:
         return Outcome(EDIT, buffer, running)
     parts = (*message.parts[: edit.part], new, *message.parts[edit.part + 1 :])
     messages = (*buffer.messages[:at], replace(message, parts=parts), *buffer.messages[at + 1 :])
-    fate: FateName = "cut" if _shortened(editable(old) or "", editable(new) or "") else "replaced"
+    fate: FateName = "cut" if _is_cut_of(editable(old) or "", editable(new) or "") else "replaced"
     event = Event("MessageEdited", {"part": edit.part})
     return Outcome(
         EDIT,
@@ -205,7 +205,7 @@ def _drop(edit: Removal, buffer: Buffer, running: Any) -> Outcome[Any]:
     present = {message.id for message in buffer.messages}
     missing = next((message_id for message_id in edit.messages if message_id not in present), None)
     if missing is not None:
-        raise _not_here(missing)
+        raise _missing_message(missing)
     along = partners(buffer, frozenset(edit.messages)) if edit.partners else Partners()
     gone = {*edit.messages, *along.messages}
     messages = tuple(
@@ -231,22 +231,22 @@ def _without(message: Message, parts: frozenset[int] | None) -> Message:
     if not parts:
         return message
     return replace(
-        message, parts=tuple(part for n, part in enumerate(message.parts) if n not in parts)
+        message, parts=tuple(part for index, part in enumerate(message.parts) if index not in parts)
     )
 
 
 def _place(buffer: Buffer, id: str) -> int:  # noqa: A002
-    for n, message in enumerate(buffer.messages):
+    for index, message in enumerate(buffer.messages):
         if message.id == id:
-            return n
-    raise _not_here(id)
+            return index
+    raise _missing_message(id)
 
 
-def _not_here(id: str) -> InspectorError:  # noqa: A002
+def _missing_message(id: str) -> InspectorError:  # noqa: A002
     return InspectorError(f"The message {id} is not in this buffer.")
 
 
-def _shortened(old: str, new: str) -> bool:
+def _is_cut_of(old: str, new: str) -> bool:
     """Is `new` the old text with one stretch cut out?"""
     if len(new) >= len(old):
         return False

@@ -50,7 +50,8 @@ class KeptSteps:
         while len(self._files) >= FILES:
             del self._files[next(iter(self._files))]
         self._files[session.path] = FileSteps(MappingProxyType(trees), state.thread_id, state.at)
-        count, name = plural(_count(trees), "step"), Path(session.path).name
+        count = plural(_count(trees), "step")
+        name = Path(session.path).name
         self.last_note = (
             f"Kept {count} on {name} until the program ends. Open the file again to see them."
         )
@@ -104,7 +105,8 @@ def _has_start(session: Session, steps: Steps) -> bool:
 
 
 def _note(session: Session, before: FileSteps, valid: Trees) -> str:
-    name, back = Path(session.path).name, _count(valid)
+    name = Path(session.path).name
+    back = _count(valid)
     lost = _count(before.trees) - back
     sentences = []
     if back:

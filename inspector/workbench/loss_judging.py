@@ -26,7 +26,8 @@ class LossJudging:
             bench: The Workbench.
             answerers: Returns the answerer with a given name.
         """
-        self._bench, self._answerers = bench, answerers
+        self._bench = bench
+        self._answerers = answerers
 
     @property
     def has_model(self) -> bool:
@@ -35,15 +36,14 @@ class LossJudging:
 
     def price(self, page: LossPage) -> JudgingPrice:
         """Return the maximum cost of asking about the page. O(text of the rows and summaries)."""
-        state, thread = self._bench.state, page.thread
+        state = self._bench.state
+        thread = page.thread
         model = state.choices.model or model_at(thread, state.at)
         after = [(loss.rows, text_after(thread, loss.before_request)) for loss in page.losses]
         prices = [price_judging(rows, replacement, model) for rows, replacement in after]
         questions = [price for price in prices if price.rows]
-        rows, tokens = (
-            sum(price.rows for price in questions),
-            sum(price.tokens for price in questions),
-        )
+        rows = sum(price.rows for price in questions)
+        tokens = sum(price.tokens for price in questions)
         return JudgingPrice(
             rows, tokens, usd=sum_prices(price.usd for price in questions), model=model
         )

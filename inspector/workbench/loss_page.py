@@ -205,7 +205,8 @@ def describe_page(losses: Iterable[CompactionLoss]) -> str:
     `890 of 946 facts are no longer in context after the compaction before request 79; 23 were needed again.`
     """
     listed = list(losses)
-    gone, before = sum(loss.lost for loss in listed), sum(loss.before for loss in listed)
+    gone = sum(loss.lost for loss in listed)
+    before = sum(loss.before for loss in listed)
     needed = sum(loss.needed_again for loss in listed)
     if len(listed) == 1:
         where = f"the compaction before request {listed[0].before_request:,}"
@@ -259,11 +260,13 @@ def _place_before(page: LossPage, entry: LossEntry) -> FactPlace:
     message = page.messages.get(row.message)
     if message is None:
         return FactPlace("Before", note="The message that held it is not in this file.")
-    at = row.request if row.request is not None and row.request <= last else max(0, last)
+    request = row.request if row.request is not None and row.request <= last else max(0, last)
     arrival = "" if row.request is None else f", first sent with request {row.request:,}"
     title = f"{entry.holder or message.role}{arrival}"
     passage = _find_passage(row.fact.text, (message,))
-    return FactPlace(title, messages=(message,), passage=passage, request=at, message=row.message)
+    return FactPlace(
+        title, messages=(message,), passage=passage, request=request, message=row.message
+    )
 
 
 def _find_passage(text: str, messages: Iterable[Message]) -> str:
@@ -279,15 +282,16 @@ def _find_passage(text: str, messages: Iterable[Message]) -> str:
 
 
 def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
-    row, at = entry.row, entry.loss.before_request
-    request = min(at, len(page.thread.requests) - 1)
+    row = entry.row
+    before_request = entry.loss.before_request
+    request = min(before_request, len(page.thread.requests) - 1)
     if not entry.loss.is_readable:
         return FactPlace(
             "In the summary", note="The summary is not readable in this file.", request=request
         )
-    after = page.thread.place(at).view.messages()
+    after = page.thread.place(before_request).view.messages()
     same = next((message for message in after if message.id == row.message), None)
-    summary = _find_summary(page.thread, at)
+    summary = _find_summary(page.thread, before_request)
     successor = summary or same
     if successor is None:
         return FactPlace(
@@ -301,7 +305,7 @@ def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
     elif nearest:
         note += f" Nearest: “{nearest}”"
     return FactPlace(
-        f"{title}, before request {at:,}",
+        f"{title}, before request {before_request:,}",
         messages=(successor,),
         passage=passage,
         note=note,

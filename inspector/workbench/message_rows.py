@@ -91,15 +91,18 @@ NO_CALLS = CallIndex()
 
 def message_row(message: Message, index: CallIndex = NO_CALLS) -> MessageRow:
     """Return the row of a message. `index` holds the calls of its thread."""
-    calls, answered = message.calls, index.call_of(message)
-    subject, line = index.subject_of(message), first_line(message)
+    calls = message.calls
+    answered = index.call_of(message)
+    subject = index.subject_of(message)
+    line = first_line(message)
     tool = answered.name if answered is not None else ""
     if calls:
         tool = calls[0].name + (f" +{len(calls) - 1}" if len(calls) > 1 else "")
     elif answered is not None and writes(answered):
         line = _beside_path(message, path_of(answered), line)
     elif message.mark == "attachment" and (attached := ATTACHED_FILE.fullmatch(line)):
-        tool, subject = ATTACHED, index.shown_path(attached["path"])
+        tool = ATTACHED
+        subject = index.shown_path(attached["path"])
         line = _attached_line(message, (attached["state"] or "").strip())
     return MessageRow(
         message_role(message),
@@ -142,7 +145,9 @@ def message_size(message: Message) -> str:
 
 def _attached_line(message: Message, state: str) -> str:
     """Return the file's state, such as `was changed`, or the first informative line of the attached file."""
-    return state or next((telling_line(text.partition("\n")[2]) for text in _texts(message)), "")
+    return state or next(
+        (informative_line(text.partition("\n")[2]) for text in _texts(message)), ""
+    )
 
 
 def _texts(message: Message) -> list[str]:
@@ -156,7 +161,7 @@ def _beside_path(message: Message, path: str, line: str) -> str:
     result = message.result
     if result is None or result.is_error or not path:
         return line
-    return telling_line(
+    return informative_line(
         "\n".join(text for text in result.content[:_LOOK].splitlines() if path not in text)
     )
 
@@ -168,9 +173,9 @@ def first_line(message: Message) -> str:
     """
     for part in message.parts:
         match part:
-            case Text(text) | Opaque(text=text) if line := _tagged(text):
+            case Text(text) | Opaque(text=text) if line := _tagged_line(text):
                 return line
-            case ToolResult(content=text) if line := telling_line(text):
+            case ToolResult(content=text) if line := informative_line(text):
                 return line
             case _:
                 pass
@@ -195,27 +200,28 @@ def _arguments(call: ToolCall) -> str:
     if not isinstance(call.arguments, Mapping):
         return "" if subject else _line(dumps(call.arguments))
     values = {_line(name): _value(value) for name, value in call.arguments.items()}
-    words = [f"{name}: {value}" for name, value in values.items() if not _repeats(value, subject)]
+    words = [
+        f"{name}: {value}" for name, value in values.items() if not _begins_subject(value, subject)
+    ]
     return "  ".join(words)[:FIRST_LINE]
 
 
-def _repeats(value: str, subject: str) -> bool:
+def _begins_subject(value: str, subject: str) -> bool:
     return bool(value) and subject.startswith(value[:LONGEST_SUBJECT].rstrip())
 
 
 def _value(value: Json) -> str:
     """Return one argument as a line; for a shell call (`sh -c COMMAND`) only the command."""
-    if (
-        isinstance(value, Sequence)
-        and not isinstance(value, str)
-        and all(isinstance(item, str) for item in value)
-    ):
-        words = [str(item) for item in value]
-        return _line(words[2] if len(words) == 3 and words[1] in ("-c", "-lc") else " ".join(words))
-    return _line(value if isinstance(value, str) else dumps(value))
+    if isinstance(value, str):
+        return _line(value)
+    if not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
+        return _line(dumps(value))
+    words = [str(item) for item in value]
+    is_shell_call = len(words) == 3 and words[1] in ("-c", "-lc")
+    return _line(words[2] if is_shell_call else " ".join(words))
 
 
-def telling_line(text: str) -> str:
+def informative_line(text: str) -> str:
     """Return the first informative line of a result, without its line number; otherwise the last line that is not
     blank.
     """
@@ -230,7 +236,7 @@ def telling_line(text: str) -> str:
     return "" if _EMPTY.fullmatch(last) else " ".join(last[:FIRST_LINE].split())
 
 
-def _tagged(text: str) -> str:
+def _tagged_line(text: str) -> str:
     """Return the first line that is not blank; if it holds only a tag, append the next line."""
     line = _line(text)
     if not _TAG.fullmatch(line):
@@ -309,7 +315,7 @@ def of_kind(messages: Sequence[Message], kind: str) -> list[int] | None:
     if kind == KINDS[0]:
         return None
     is_of_kind = _KINDS[kind]
-    return [n for n, message in enumerate(messages) if is_of_kind(message)]
+    return [index for index, message in enumerate(messages) if is_of_kind(message)]
 
 
 def with_text(
@@ -321,11 +327,11 @@ def with_text(
     """Return the indices of the messages that hold `text`, ignoring case. Raises Cancelled."""
     needle = text.casefold()
     matches = []
-    for n in range(len(messages)) if among is None else among:
+    for index in range(len(messages)) if among is None else among:
         if cancelled():
             raise Cancelled("The filter was changed.")
-        if any(needle in part_text(part).casefold() for part in messages[n].parts):
-            matches.append(n)
+        if any(needle in part_text(part).casefold() for part in messages[index].parts):
+            matches.append(index)
     return matches
 
 
@@ -339,16 +345,16 @@ def readable_summary(state: State, message: Message) -> str:
     )
     if all(part.text for part in sealed):
         return ""
-    replaced = _by_step(state, message) or _recorded(state, message)
+    replaced = _removed_by_step(state, message) or _removed_by_recording(state, message)
     return summarise(Summarize("", "", source=replaced)) if replaced else ""
 
 
-def _by_step(state: State, message: Message) -> tuple[Message, ...]:
+def _removed_by_step(state: State, message: Message) -> tuple[Message, ...]:
     """Return the messages that were summarised by the step that inserted `message`."""
     steps = state.steps
-    for at in reversed(steps.path() if steps else ()):
+    for step in reversed(steps.path() if steps else ()):
         assert steps is not None
-        fates = steps.fates(at)
+        fates = steps.fates(step)
         if any(fate.id == message.id and fate.name == "inserted" for fate in fates):
             return tuple(
                 fate.before
@@ -358,15 +364,15 @@ def _by_step(state: State, message: Message) -> tuple[Message, ...]:
     return ()
 
 
-def _recorded(state: State, message: Message) -> tuple[Message, ...]:
+def _removed_by_recording(state: State, message: Message) -> tuple[Message, ...]:
     """Return the messages that a recorded compaction removed from the buffer."""
     thread = state.thread
     for compaction in thread.compactions if thread else ():
         if thread is None or compaction.summary is None or compaction.summary.id != message.id:
             continue
-        at = compaction.before_request
-        before = Buffer(thread.requests[at - 1].view.messages()) if at else Buffer(())
-        ids_after = {message_after.id for message_after in thread.place(at).view.messages()}
+        request = compaction.before_request
+        before = Buffer(thread.requests[request - 1].view.messages()) if request else Buffer(())
+        ids_after = {message_after.id for message_after in thread.place(request).view.messages()}
         return tuple(
             message_before
             for message_before in before.messages
@@ -381,7 +387,8 @@ _REASONS = 3
 
 def no_messages_words(state: State) -> str:
     """Say why the shown buffer has no messages, using the notes of the file's reader if there are any."""
-    session, thread = state.session, state.thread
+    session = state.session
+    thread = state.thread
     if session is None or thread is None:
         return "Nothing is open."
     if thread.messages:

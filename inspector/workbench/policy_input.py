@@ -50,11 +50,11 @@ def settings_of(state: State) -> Any:
     )
 
 
-def preset_of(state: State, by: Policy[Any, Any]) -> SettingPairs:
+def preset_of(state: State, policy: Policy[Any, Any]) -> SettingPairs:
     """Return the settings that apply before the user's own: those for the session's client and for the user's
     window.
     """
-    return preset(by, window_of(state), client_of(state))
+    return preset(policy, window_of(state), client_of(state))
 
 
 def window_of(state: State) -> Window:
@@ -84,7 +84,8 @@ def sizer_at(state: State, at: int) -> Sizer:
 
 def call_place_of(state: State, size: Sizer) -> CallPlace:
     """Return the sizer and the prices of model calls at the current place. Call it only while something is open."""
-    thread, pressures = state.thread, state.pressures
+    thread = state.thread
+    pressures = state.pressures
     assert thread is not None
     assert pressures is not None
     side_calls = state.session.side_calls if state.session is not None else ()
@@ -93,7 +94,8 @@ def call_place_of(state: State, size: Sizer) -> CallPlace:
 
 def step_rows_of(state: State) -> Sequence[StepRow]:
     """Return the rows of the current tree; empty if there is none. O(messages x steps)."""
-    steps, pressures = state.steps, state.pressures
+    steps = state.steps
+    pressures = state.pressures
     if steps is None or pressures is None:
         return ()
     return step_rows(steps, sizer(pressures, state.at), sizer_at(state, ORIGIN))
@@ -104,7 +106,8 @@ def ground_of(state: State) -> tuple[Thread, int]:
 
     Before a recorded change, that is the end of the thread as it was before the change.
     """
-    thread, steps = state.thread, state.steps
+    thread = state.thread
+    steps = state.steps
     assert thread is not None
     if steps is not None and steps.recorded is not None and steps.is_before(steps.at):
         return steps.recorded.thread, steps.recorded.request
@@ -126,9 +129,9 @@ def context_of(state: State, tier: str = "", steps: Steps | None = None) -> Poli
         tier: The tier that is run manually.
         steps: The current steps, if the caller has them; None: `start_of(state)`.
     """
-    by = policy_of(state)
+    policy = policy_of(state)
     steps = start_of(state) if steps is None else steps
-    moment = chosen_moment(by, state.choices, *ground_of(state), tier)
+    moment = chosen_moment(policy, state.choices, *ground_of(state), tier)
     return PolicyContext(
         steps.buffer,
         settings_of(state),
@@ -146,19 +149,26 @@ def start_of(state: State) -> Steps:
     """
     if state.taken is not None:
         return state.taken
-    by, thread, change = policy_of(state), state.thread, change_of(state)
+    policy = policy_of(state)
+    thread = state.thread
+    change = change_of(state)
     assert thread is not None
     if change is not None:
         return recorded_tree(
-            thread, request=state.at, by=by, settings=settings_of(state), change=change
+            thread, request=state.at, policy=policy, settings=settings_of(state), change=change
         )
     start = context_at(
-        by, state.choices, thread, at=state.place, window=window_of(state), client=client_of(state)
+        policy,
+        state.choices,
+        thread,
+        at=state.place,
+        window=window_of(state),
+        client=client_of(state),
     )
     return Steps(
         state.thread_id,
         request=state.at,
-        policy=by.reference,
+        policy=policy.reference,
         origin=start.buffer,
         running=start.running,
     )
@@ -170,21 +180,28 @@ def change_of(state: State) -> "RecordedStep | None":
 
     if state.branch is not None:
         return state.branch.steps.recorded
-    thread, drops = state.thread, state.drops
+    thread = state.thread
+    drops = state.drops
     if thread is None or drops is None or drops.thread != thread.id:
         return None
     return recorded_step(thread, drops, state.place)
 
 
 def recorded_tree(
-    thread: Thread, request: int | None, by: Policy[Any, Any], settings: Any, change: "RecordedStep"
+    thread: Thread,
+    request: int | None,
+    policy: Policy[Any, Any],
+    settings: Any,
+    change: "RecordedStep",
 ) -> Steps:
     """Return the tree with the recorded change as its only and current step, with the policy's two buffers."""
-    at = change.request
-    started = running_at(by, settings, change.thread, at)
-    running = running_at(by, settings, thread, at)
-    outcome = replace(change.outcome, buffer=buffer_at(by, thread, at), running=running)
-    moment = moment_at(change.thread, at)
+    request_index = change.request
+    started = running_at(policy, settings, change.thread, request_index)
+    running = running_at(policy, settings, thread, request_index)
+    outcome = replace(
+        change.outcome, buffer=buffer_at(policy, thread, request_index), running=running
+    )
+    moment = moment_at(change.thread, request_index)
     step = Step(
         f"as recorded: {change.name}",
         tier="",
@@ -197,8 +214,8 @@ def recorded_tree(
     return Steps(
         thread.id,
         request,
-        policy=by.reference,
-        origin=buffer_at(by, change.thread, at),
+        policy=policy.reference,
+        origin=buffer_at(policy, change.thread, request_index),
         running=started,
     ).add(step)
 
@@ -207,7 +224,8 @@ def called_at(state: State) -> RecordedCall:
     """Return the recorded call at the current request with the messages it added; an empty call after the last
     request.
     """
-    thread, request = state.thread, state.request
+    thread = state.thread
+    request = state.request
     if thread is None or request is None:
         return RecordedCall()
     following = thread.requests[state.place + 1 : state.place + 2]

@@ -27,7 +27,8 @@ KEPT = 24
 
 def _key(state: State) -> tuple[object, ...]:
     """Return everything that the previews of a State depend on. O(1)."""
-    steps, choices = state.taken, state.choices
+    steps = state.taken
+    choices = state.choices
     return (
         SameObject(state.thread),
         state.at,
@@ -44,18 +45,19 @@ def previews(state: State) -> Previews:
 
     Raises InspectorError for impossible settings.
     """
-    context, size = context_of(state), sizer_of(state)
-    by = acting(policy_of(state), context)
-    verdicts = by.due(context)
-    estimated, _ = by.measure(context)
+    context = context_of(state)
+    size = sizer_of(state)
+    policy = acting(policy_of(state), context)
+    verdicts = policy.due(context)
+    estimated, _ = policy.measure(context)
     shown_tokens = size.pressure_of(context.buffer).tokens or 0
     place = call_place_of(state, size)
     return Previews(
         _key(state),
-        policy=by,
+        policy=policy,
         context=context,
         estimated=estimated,
-        tokens=by.believed(context, verdicts),
+        tokens=policy.believed(context, verdicts),
         place=place,
         verdicts=verdicts,
         shown_tokens=shown_tokens,
@@ -80,7 +82,8 @@ def looked_at(state: State, known_previews: Previews | None) -> str:
 
 def step_cost(state: State) -> Preview | None:
     """Compute the cost of the shown step, as for the tiers; None if no step is shown. O(messages)."""
-    step, steps = state.shown_step, state.steps
+    step = state.shown_step
+    steps = state.steps
     if step is None or steps is None:
         return None
     place = call_place_of(state, sizer_of(state))
@@ -125,7 +128,7 @@ class PreviewWorker:
             self.judge()
         elif known_previews.missing and self._underway != self._looked:
             self._underway = self._looked
-            self._see(known_previews, state)
+            self._preview_next_tier(known_previews, state)
 
     def judge(self) -> None:
         """Compute the verdicts at the current place, and the policy's own count. O(messages), in the background."""
@@ -138,10 +141,10 @@ class PreviewWorker:
             self._stop()  # the verdicts of another place are no longer needed
         self._stop = self._bench.work(
             lambda: attempt(lambda: previews(state)),
-            lambda arrived_previews: self._arrived(arrived_previews, state),
+            lambda arrived_previews: self._accept_previews(arrived_previews, state),
         )
 
-    def _arrived(self, arrived_previews: Previews | InspectorError, state: State) -> None:
+    def _accept_previews(self, arrived_previews: Previews | InspectorError, state: State) -> None:
         if self._underway == _key(state):
             self._underway = None
         if isinstance(arrived_previews, InspectorError):
@@ -149,9 +152,9 @@ class PreviewWorker:
         self._keep(arrived_previews)
         if self._looked == arrived_previews.key:
             self._underway = arrived_previews.key
-            self._see(arrived_previews, state)
+            self._preview_next_tier(arrived_previews, state)
 
-    def _see(self, current: Previews, state: State) -> None:
+    def _preview_next_tier(self, current: Previews, state: State) -> None:
         """Compute the next missing preview, unless the user has left this place."""
         if self._underway != current.key:
             return
@@ -201,7 +204,7 @@ class PreviewWorker:
     ) -> None:
         grown = change(self._known.get(current.key, current))
         self._keep(grown)
-        self._see(grown, state)
+        self._preview_next_tier(grown, state)
 
     def _keep(self, current: Previews) -> None:
         session = self._bench.state.session

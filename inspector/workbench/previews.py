@@ -107,7 +107,7 @@ def preview(
         )
     cached_s = context.moment.cache_ttl_s
     measured = weigh(tier, context.buffer, outcome.buffer, log.asked, place, cached_s)
-    touched = _touched(fates(context.buffer, outcome))
+    touched = _count_changes(fates(context.buffer, outcome))
     return replace(
         measured, touched=touched, outcome=outcome, saves_text=_names_saved_file(outcome)
     )
@@ -131,7 +131,8 @@ def weigh(
         place: The sizer at that place, and the prices of the model calls.
         cache_ttl_s: Lifetime of the provider's cache entries in seconds.
     """
-    size, break_at = place.size, first_change(before, after)
+    size = place.size
+    break_at = first_change(before, after)
     freed = size.tokens(before) - size.tokens(after)
     rewritten = size.rows(after.messages[break_at:]) if break_at is not None else 0
     written = cache_written(rewritten, cache_ttl_s)
@@ -159,7 +160,7 @@ def _names_saved_file(outcome: Outcome[Any]) -> bool:
     return any(NOT_WRITTEN in message_lines(message) for message in changed)
 
 
-def _touched(changes: Iterable[Fate]) -> int:
+def _count_changes(changes: Iterable[Fate]) -> int:
     return sum(fate.name != "kept" for fate in changes)
 
 
@@ -178,9 +179,9 @@ def first_change(before: Buffer, after: Buffer) -> int | None:
     """Return the index of the first message that differs between the two; None if the buffers are equal."""
     if before is after:
         return None
-    for n, (old, new) in enumerate(zip(before.messages, after.messages, strict=False)):
+    for index, (old, new) in enumerate(zip(before.messages, after.messages, strict=False)):
         if old is not new and old != new:
-            return n
+            return index
     shorter = min(len(before.messages), len(after.messages))
     return None if len(before.messages) == len(after.messages) else shorter
 
@@ -263,7 +264,8 @@ def payback(preview: Preview) -> Payback:
     """
     if preview.freed <= 0:
         return Payback("never")
-    model, time = preview.model, preview.time
+    model = preview.model
+    time = preview.time
     write = call_cost(model, cache_written(preview.rewritten, preview.cache_ttl_s), time)
     read = call_cost(model, Usage(cache_read=preview.rewritten), time)
     saved = call_cost(model, Usage(cache_read=preview.freed), time)

@@ -24,7 +24,8 @@ def changed_before(state: State) -> tuple[int, ...]:
     """Return the requests before which the recording changed the buffer of the chosen thread, in order."""
     from inspector.core.findings.recorded_step import places  # not before something is open
 
-    thread, drops = state.thread, state.drops
+    thread = state.thread
+    drops = state.drops
     return (
         places(thread, drops)
         if thread is not None and drops is not None and drops.thread == thread.id
@@ -89,7 +90,8 @@ class BranchWorker:
         """
         from inspector.core.findings.recorded_step import recorded_economics
 
-        thread, session = self._bench.state.thread, self._bench.state.session
+        thread = self._bench.state.thread
+        session = self._bench.state.session
         if thread is None or session is None or self._paid[0] == SameObject(thread):
             return
 
@@ -115,7 +117,8 @@ class BranchWorker:
 
     def _key(self, state: State) -> tuple[object, ...]:
         """Return everything that a branch depends on; empty if the buffer only grew. O(1) except for a new thread."""
-        thread, drops = state.thread, state.drops
+        thread = state.thread
+        drops = state.drops
         if thread is None or drops is None or state.pressures is None or drops.thread != thread.id:
             return ()
         if self._places[0] != (whole := (SameObject(thread), SameObject(drops))):
@@ -132,19 +135,18 @@ def _branch(state: State) -> RecordedBranch | None:
     """Return what the recording did at the place of `state`. O(messages)."""
     from inspector.core.findings.recorded_step import recorded_sizes
 
-    thread, change, by, pressures = (
-        state.thread,
-        change_of(state),
-        policy_of(state),
-        state.pressures,
-    )
+    thread = state.thread
+    change = change_of(state)
+    policy = policy_of(state)
+    pressures = state.pressures
     if thread is None or change is None or pressures is None:
         return None
     try:
         settings = settings_of(state)
     except InspectorError:  # impossible settings are reported when a step is taken
-        settings = by.settings()
+        settings = policy.settings()
     sizes = recorded_sizes(change, thread, pressures)
     return RecordedBranch(
-        recorded_tree(thread, request=state.at, by=by, settings=settings, change=change), sizes
+        recorded_tree(thread, request=state.at, policy=policy, settings=settings, change=change),
+        sizes,
     )

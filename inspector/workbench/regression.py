@@ -49,14 +49,15 @@ Ran = StepResult  # the name that tests exported by older versions use
 
 def ran(steps: Steps, at: int) -> StepResult:
     """Return the result of the step `at`."""
-    step, by = steps.taken[at], find_policy(steps.policy)
+    step = steps.taken[at]
+    policy = find_policy(steps.policy)
     parent_state = steps.running if step.parent == ORIGIN else steps.taken[step.parent].running
     start = PolicyContext(
         steps.buffer_of(step.parent), step.settings, running=parent_state, moment=step.moment
     )
-    by = acting(by, start)
-    before, _ = by.measure(start)
-    after, calibrated = by.measure(start.after(*step.outcomes))
+    policy = acting(policy, start)
+    before, _ = policy.measure(start)
+    after, calibrated = policy.measure(start.after(*step.outcomes))
     fates = steps.fates(at)
     changed = {fate.id: fate.name for fate in fates if fate.name != "kept"}
     inserted = [fate.after for fate in fates if fate.before is None and fate.after is not None]
@@ -85,7 +86,7 @@ def run(
     policy_name: str, start: Mapping[str, Any], state: Any, steps: Sequence[Mapping[str, Any]]
 ) -> list[StepResult]:
     """Run the steps one after the other from `start`, whose `messages` are JSON texts. Raises InspectorError."""
-    by = find_policy(policy_name)
+    policy = find_policy(policy_name)
     messages = [
         loads(line.encode("utf-8", "replace"), deepest=WRAPPED) for line in start["messages"]
     ]
@@ -93,13 +94,13 @@ def run(
     tree = Steps(
         "main",
         request=None,
-        policy=by.reference,
+        policy=policy.reference,
         origin=origin,
-        running=by.load(by.settings(), state),
+        running=policy.load(policy.settings(), state),
     )
     for step in steps:
-        tree = tree.add(run_step(by, tree, step))
-    return [ran(tree, at) for at in range(len(tree.taken))]
+        tree = tree.add(run_step(policy, tree, step))
+    return [ran(tree, step_index) for step_index in range(len(tree.taken))]
 
 
 def describe_start(buffer: Buffer) -> dict[str, Any]:
@@ -122,22 +123,23 @@ def write_path(steps: Steps) -> list[dict[str, Any]]:
     the
     step.
     """
-    by, written = find_policy(steps.policy), []
-    start, running = _started(steps)
+    policy = find_policy(steps.policy)
+    written = []
+    start, running = _start_of_own_steps(steps)
     again = replace(steps, origin=start, running=running, taken=(), at=ORIGIN, against=None)
-    for at in steps.own_path:
-        step = steps.taken[at]
-        saved_step = write_step(step, by)
-        again = again.add(run_step(by, again, saved_step))
-        state = by.dump(step.running)
-        if by.dump(again.state) != state:
+    for step_index in steps.own_path:
+        step = steps.taken[step_index]
+        saved_step = write_step(step, policy)
+        again = again.add(run_step(policy, again, saved_step))
+        state = policy.dump(step.running)
+        if policy.dump(again.state) != state:
             saved_step["state"] = state
-            again = again.undo().add(run_step(by, again.undo(), saved_step))
+            again = again.undo().add(run_step(policy, again.undo(), saved_step))
         written.append({key: value for key, value in saved_step.items() if key != "parent"})
     return written
 
 
-def _started(steps: Steps) -> tuple[Buffer, Any]:
+def _start_of_own_steps(steps: Steps) -> tuple[Buffer, Any]:
     """Return the buffer that the user's own steps start from, and the policy's running state there."""
     base = steps.base(steps.at)
     return steps.buffer_of(base), steps.running if base == ORIGIN else steps.taken[base].running
@@ -188,24 +190,28 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
     path = steps.own_path
     if not path:
         raise InspectorError("There is no step to export here: take one first.")
-    start, running = _started(steps)
-    written, names = write_path(steps), _Names()
+    start, running = _start_of_own_steps(steps)
+    written = write_path(steps)
+    names = _Names()
+    place = {**asdict(source), "thread": steps.thread_id, "request": steps.request}
+    state = find_policy(steps.policy).dump(running)
+    settings = names.settings(written)
+    step_texts = "".join(names.step(saved_step) for saved_step in written)
+    expected_texts = "".join(_expected_text(steps, step) for step in path)
     pieces = [
-        f"SOURCE = {_flat({**asdict(source), 'thread': steps.thread_id, 'request': steps.request})}\n",
+        f"SOURCE = {_flat(place)}\n",
         f"POLICY = {steps.policy!r}\n",
-        f"STATE: dict[str, Any] = {_laid_out(find_policy(steps.policy).dump(running))}\n",
-        *names.settings(written),
-        f"STEPS: list[dict[str, Any]] = [\n{''.join(names.step(saved_step) for saved_step in written)}]\n",
-        f"EXPECTED: list[dict[str, Any]] = [\n{''.join(_expected(steps, at) for at in path)}]\n",
+        f"STATE: dict[str, Any] = {_dict_text(state)}\n",
+        *settings,
+        f"STEPS: list[dict[str, Any]] = [\n{step_texts}]\n",
+        f"EXPECTED: list[dict[str, Any]] = [\n{expected_texts}]\n",
         _TESTS,
         _start(describe_start(start)),
     ]
     body = "".join(pieces)
-    head = (
-        _HEAD.replace("from typing", "import json\nfrom typing", 1)
-        if f" {_FROM_JSON}" in body
-        else _HEAD
-    )
+    head = _HEAD
+    if f" {_FROM_JSON}" in body:
+        head = _HEAD.replace("from typing", "import json\nfrom typing", 1)
     return head + body
 
 
@@ -223,7 +229,7 @@ class _Names:
             if key not in self._known:
                 name = "SETTINGS" if not self._known else f"SETTINGS_{len(self._known) + 1}"
                 self._known[key] = name
-                yield f"{name} = {_laid_out(saved_step['settings'])}\n"
+                yield f"{name} = {_dict_text(saved_step['settings'])}\n"
 
     def step(self, saved_step: Mapping[str, Any]) -> str:
         """Return one step as a dict over several lines."""
@@ -236,7 +242,7 @@ class _Names:
         return self._known[dumps(value)] if key == "settings" else _flat(value)
 
 
-def _expected(steps: Steps, at: int) -> str:
+def _expected_text(steps: Steps, at: int) -> str:
     result = asdict(ran(steps, at))
     result["events"] = [list(event) for event in result["events"]]
     lines = [f"        {key!r}: {_expectation(key, value)},\n" for key, value in result.items()]
@@ -249,7 +255,7 @@ def _expectation(key: str, value: Any) -> str:
     return _flat(value)
 
 
-def _laid_out(values: Mapping[str, Any]) -> str:
+def _dict_text(values: Mapping[str, Any]) -> str:
     """Return a dict as text, one key per line."""
     return "{\n" + "".join(f"    {key!r}: {_flat(value)},\n" for key, value in values.items()) + "}"
 

@@ -71,7 +71,7 @@ class Choices(PolicyChoice):
             usual=usual if brings_own else None,
         )
 
-    def for_another_session(self) -> "Choices":
+    def for_next_session(self) -> "Choices":
         """Return the choices to use for the next session: the user's own policy with its settings, and the answerer."""
         policy, settings = self.usual or (self.policy, self.settings)
         return Choices(
@@ -280,7 +280,10 @@ class State:
         """Return the chosen thread; None while nothing is open."""
         if self.session is None:
             return None
-        return next((t for t in self.session.threads if t.id == self.thread_id), self.session.main)
+        return next(
+            (thread for thread in self.session.threads if thread.id == self.thread_id),
+            self.session.main,
+        )
 
     @property
     def request(self) -> Request | None:

@@ -43,15 +43,17 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
     start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
     rows = [StepRow(ORIGIN, depth=0, name=start, tokens=tokens)]
     tokens_after = {ORIGIN: tokens}
-    for depth, at in drawn(steps):
-        step = steps.taken[at]
-        tokens_after[at] = (earlier if steps.is_before(at) else sizer).tokens(step.buffer)
+    for depth, step_index in drawn(steps):
+        step = steps.taken[step_index]
+        tokens_after[step_index] = (earlier if steps.is_before(step_index) else sizer).tokens(
+            step.buffer
+        )
         rows.append(
             StepRow(
-                at,
+                step_index,
                 depth,
                 step.name,
-                tokens_after[at],
+                tokens_after[step_index],
                 before=tokens_after[step.parent],
                 succeeded=step.succeeded,
                 words=_words(step),
@@ -84,31 +86,33 @@ class Branches:
 
 def branches(rows: Sequence[StepRow]) -> Sequence[Branches]:
     """Return the lines of each row. O(rows x length of the longest branch)."""
-    places = {row.at: n for n, row in enumerate(rows)}
+    places = {row.at: index for index, row in enumerate(rows)}
     through: list[set[int]] = [set() for _ in rows]
     below = set()
-    for n, row in enumerate(rows[1:], 1):
+    for index, row in enumerate(rows[1:], 1):
         start = places[row.parent]
         below.add(start)
-        for between in range(start + 1, n):
+        for between in range(start + 1, index):
             through[between].add(rows[start].depth)
-    return [
-        Branches(frozenset(through[n]), rows[places[row.parent]].depth if n else None, n in below)
-        for n, row in enumerate(rows)
-    ]
+    lines = []
+    for index, row in enumerate(rows):
+        parent_depth = rows[places[row.parent]].depth if index else None
+        lines.append(Branches(frozenset(through[index]), parent_depth, index in below))
+    return lines
 
 
 def drawn(steps: Steps) -> Sequence[tuple[int, int]]:
     """Return (depth, index) of every step in drawing order. The depth grows only where the tree branches."""
     children: dict[int, list[int]] = {}
-    for at, step in enumerate(steps.taken):
-        children.setdefault(step.parent, []).append(at)
+    for index, step in enumerate(steps.taken):
+        children.setdefault(step.parent, []).append(index)
     rows_in_order: list[tuple[int, int]] = []
     waiting = [(0, ORIGIN)]
     while waiting:
-        depth, at = waiting.pop()
-        if at != ORIGIN:
-            rows_in_order.append((depth, at))
-        below = children.get(at, [])
-        waiting += [(depth + (len(below) > 1), child) for child in reversed(below)]
+        depth, index = waiting.pop()
+        if index != ORIGIN:
+            rows_in_order.append((depth, index))
+        below = children.get(index, [])
+        depth_below = depth + 1 if len(below) > 1 else depth
+        waiting += [(depth_below, child) for child in reversed(below)]
     return rows_in_order

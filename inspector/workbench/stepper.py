@@ -76,7 +76,9 @@ class TierRun:
         outcomes: tuple[Outcome[Any], ...] = value if isinstance(value, tuple) else (value,)
         self.need = None
         name = name_step(self.tier, outcomes) if self.edit is None else described(self.edit)
-        settings, moment, asked = self.context.settings, self.context.moment, tuple(self.asked)
+        settings = self.context.settings
+        moment = self.context.moment
+        asked = tuple(self.asked)
         self.step = Step(
             name,
             self.tier,
@@ -101,14 +103,16 @@ def begin(
 
     `tier` may also be DUE or REPAIR, or TURN with the recorded call as `called`. With an `edit`, it is ignored.
     """
-    buffer, running, policy = context.buffer, context.running, acting(policy, context)
+    buffer = context.buffer
+    running = context.running
+    policy = acting(policy, context)
     talk: Conversation[Any]
     if edit is not None:
-        talk = _asking_nobody(lambda: apply(edit, buffer, running))
+        talk = _wrap_simple_step(lambda: apply(edit, buffer, running))
     elif tier == DUE:
         talk = policy.run_due(context)
     elif tier == REPAIR:
-        talk = _asking_nobody(lambda: repair(buffer, running))
+        talk = _wrap_simple_step(lambda: repair(buffer, running))
     elif tier == TURN:
         talk = turn(policy, context, called or RecordedCall())
     else:
@@ -135,14 +139,15 @@ def turn(
             policy.learn(sent.running, sent.settings, raw, called.usage.prompt)
         )
     grown = sent.with_messages((*sent.messages, *called.messages))
-    usage, finish = called.usage or context.moment.usage, called.finish or context.moment.finish
+    usage = called.usage or context.moment.usage
+    finish = called.finish or context.moment.finish
     after: Sequence[Outcome[Any]] = yield from policy.after_turn(
         grown.with_moment(usage=usage, finish=finish)
     )
     return (*before, Outcome(CALL, grown.buffer, grown.running), *after)
 
 
-def _asking_nobody(step: Callable[[], Outcome[Any]]) -> Conversation[Outcome[Any]]:
+def _wrap_simple_step(step: Callable[[], Outcome[Any]]) -> Conversation[Outcome[Any]]:
     """Wrap a step without needs as a conversation. InspectorError is raised when it starts if something is missing."""
     yield from ()
     return step()
@@ -171,7 +176,10 @@ class ExternalNeed(TierRun):
     ) -> None:
         nothing = PolicyContext(Buffer(()), settings=None, running=None)
         super().__init__(
-            find_policy(policy_name), who, nothing, _asking_nobody(lambda: nothing.unchanged(who))
+            find_policy(policy_name),
+            who,
+            nothing,
+            _wrap_simple_step(lambda: nothing.unchanged(who)),
         )
         self.need = need
         self._reply = reply

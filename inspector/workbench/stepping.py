@@ -34,7 +34,7 @@ Answerers: TypeAlias = Callable[[str, State], Answerer]
 """Returns the answerer with a given name for a state's current place. Raises InspectorError."""
 
 
-def only_offline(who: str, state: State) -> Answerer:
+def refuse_models(who: str, state: State) -> Answerer:
     """Return the offline answerer, the only one available by default. Raises InspectorError for any other name."""
     if who == "offline":
         return offline
@@ -44,7 +44,7 @@ def only_offline(who: str, state: State) -> Answerer:
 class Stepping:
     """Carries out the stepper's intents. Held by the Workbench as `stepping`."""
 
-    def __init__(self, bench: Bench, answerers: Answerers = only_offline) -> None:
+    def __init__(self, bench: Bench, answerers: Answerers = refuse_models) -> None:
         self._bench = bench
         self._answerers = answerers
         self._running: TierRun | None = None
@@ -73,7 +73,7 @@ class Stepping:
             self._from, self._running = running
             self._go_on()
 
-        self._bench.work(lambda: attempt(lambda: _begun(tier, state)), started)
+        self._bench.work(lambda: attempt(lambda: _begin_tier(tier, state)), started)
 
     def step_turn(self) -> None:
         """Run the whole turn: what is due before the call, the recorded call, and what is due after it."""
@@ -81,7 +81,8 @@ class Stepping:
 
     def _go_on(self) -> None:
         """Continue after an answer: ask the next need, or finish."""
-        running, start = self._running, self._from
+        running = self._running
+        start = self._from
         if running is None:
             return
         if running.need is None:
@@ -117,7 +118,8 @@ class Stepping:
 
     def _hang_up(self) -> None:
         """Ignore the result of the running call, and cancel the call if possible."""
-        answerer, self._answerer = self._answerer, None
+        answerer = self._answerer
+        self._answerer = None
         self._call += 1
         if isinstance(answerer, Stoppable):
             answerer.cancel()
@@ -126,7 +128,8 @@ class Stepping:
 
     def send(self, need: Need, who: str = "") -> None:
         """Pass the need, which the user may have edited, to the answerer `who` (default: the chosen one)."""
-        state, running = self._bench.state, self._running
+        state = self._bench.state
+        running = self._running
         if running is None or running.need is None or state.asking is None:
             return
         chosen = who or state.choices.answer_by
@@ -356,10 +359,10 @@ class Stepping:
         steps = self._bench.state.steps
         if steps is None:
             return
-        by = find_policy(steps.policy)
-        data = by.dump(steps.state)
+        policy = find_policy(steps.policy)
+        data = policy.dump(steps.state)
         data.pop("breaker", None)
-        closed = by.load(settings_of(self._bench.state), data)
+        closed = policy.load(settings_of(self._bench.state), data)
         self.keep(steps.with_running(closed))
 
 
@@ -369,7 +372,7 @@ def _nothing_due(start: Steps) -> str:
     return f"No tier of {title} is due {place}, so no step was taken. Force runs a tier anyway."
 
 
-def _begun(tier: str, state: State) -> tuple[Steps, TierRun]:
+def _begin_tier(tier: str, state: State) -> tuple[Steps, TierRun]:
     """Run a tier from the current place of `state` to its first need. Return the steps that it starts from, and the
     run.
     """
@@ -387,8 +390,8 @@ def _carry_scale(before: Choices, chosen: Choices) -> Choices:
         return replace(chosen, settings=before.scale, scale=())
     if before.policy != DEFAULT_POLICY:
         return replace(chosen, settings=())
-    by = POLICIES[DEFAULT_POLICY]
-    movable = {line.setting for line in by.watermarks(by.settings())}
+    policy = POLICIES[DEFAULT_POLICY]
+    movable = {line.setting for line in policy.watermarks(policy.settings())}
     return replace(
         chosen, settings=(), scale=tuple(pair for pair in before.settings if pair[0] in movable)
     )

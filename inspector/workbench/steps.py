@@ -143,7 +143,7 @@ class Steps:
     @property
     def own_path(self) -> tuple[int, ...]:
         """Return `path` without the recorded change."""
-        return tuple(at for at in self.path() if self.taken[at].recorded is None)
+        return tuple(step for step in self.path() if self.taken[step].recorded is None)
 
     @property
     def stepped(self) -> bool:
@@ -220,20 +220,20 @@ class Steps:
 
     def children(self, at: int) -> tuple[int, ...]:
         """Return the steps that start from `at`, oldest first."""
-        return tuple(n for n, step in enumerate(self.taken) if step.parent == at)
+        return tuple(index for index, step in enumerate(self.taken) if step.parent == at)
 
     def path(self, at: int | None = None) -> tuple[int, ...]:
         """Return the indices from the first step down to `at` (default: the current step)."""
-        return tuple(reversed(tuple(self._upwards(self.at if at is None else at))))
+        return tuple(reversed(tuple(self._walk_to_origin(self.at if at is None else at))))
 
-    def _upwards(self, at: int) -> Iterator[int]:
-        while at != ORIGIN:
-            yield at
-            at = self.taken[at].parent
+    def _walk_to_origin(self, step: int) -> Iterator[int]:
+        while step != ORIGIN:
+            yield step
+            step = self.taken[step].parent
 
     def _outcomes(self, steps: Iterable[int]) -> Iterator[Outcome[Any]]:
-        for at in steps:
-            yield from self.taken[at].outcomes
+        for step in steps:
+            yield from self.taken[step].outcomes
 
     def fates(self, at: int | None = None, since: int | None = None) -> tuple[Fate, ...]:
         """Return the fate of every message between its parent (or `since`) and `at`.
@@ -244,12 +244,15 @@ class Steps:
         at = self.at if at is None else at
         if since is None:
             since = ORIGIN if at == ORIGIN else self.taken[at].parent
-        left, path = self.path(since), self.path(at)
+        left = self.path(since)
+        path = self.path(at)
         changed: dict[str, FateName] = {}
         renamed: dict[str, str] = {}
-        for outcome in self._outcomes(n for n in left if n not in path):  # undone on the way
+        for outcome in self._outcomes(
+            step for step in left if step not in path
+        ):  # undone on the way
             renamed.update((after, before) for before, after in outcome.renamed.items())
-        for outcome in self._outcomes(n for n in path if n not in left):
+        for outcome in self._outcomes(step for step in path if step not in left):
             changed.update(outcome.changed)
             renamed.update(outcome.renamed)
         return fates(

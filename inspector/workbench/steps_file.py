@@ -50,7 +50,7 @@ class StepsReplay:
 
 def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
     """Return all steps of the tree as one JSON document."""
-    by = find_policy(steps.policy)
+    policy = find_policy(steps.policy)
     return {
         "kind": KIND,
         "version": VERSION,
@@ -62,24 +62,24 @@ def write_steps(steps: Steps, source: StepsSource) -> dict[str, Any]:
             "messages": len(steps.origin.messages),
             "fingerprint": buffer_fingerprint(steps.origin),
         },
-        "state": by.dump(steps.running),
+        "state": policy.dump(steps.running),
         "at": steps.at,
-        "steps": [_written(step, by) for step in steps.taken],
+        "steps": [_write_step_with_size(step, policy) for step in steps.taken],
     }
 
 
-def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
+def write_step(step: Step, policy: Policy[Any, Any]) -> dict[str, Any]:
     """Return everything that is needed to run a step again from its start."""
     document: dict[str, Any] = {
         "name": step.name,
         "tier": step.tier,
         "parent": step.parent,
-        "settings": spell_settings(step.settings, by),
+        "settings": spell_settings(step.settings, policy),
         "moment": to_json(step.moment),
         "answers": [write_reply(answered.reply) for answered in step.asked],
     }
     if step.called is not None:
-        document["called"] = _written_call(step.called)
+        document["called"] = _write_call(step.called)
     if step.edit is not None:
         document["edit"] = write_edit(step.edit)
     if step.recorded is not None:
@@ -87,24 +87,24 @@ def write_step(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
     return document
 
 
-def _written(step: Step, by: Policy[Any, Any]) -> dict[str, Any]:
+def _write_step_with_size(step: Step, policy: Policy[Any, Any]) -> dict[str, Any]:
     """Return a step with the size and the fingerprint of its buffer."""
     end = PolicyContext(step.buffer, step.settings, step.running, step.moment)
-    raw, calibrated = acting(by, end).measure(end)
+    raw, calibrated = acting(policy, end).measure(end)
     after = {
         "messages": len(step.buffer.messages),
         "tokens": raw,
         "calibrated": calibrated,
         "fingerprint": buffer_fingerprint(step.buffer),
     }
-    return {**write_step(step, by), "after": after, "state": by.dump(step.running)}
+    return {**write_step(step, policy), "after": after, "state": policy.dump(step.running)}
 
 
-def spell_settings(settings: Any, by: Policy[Any, Any]) -> dict[str, str]:
+def spell_settings(settings: Any, policy: Policy[Any, Any]) -> dict[str, str]:
     """Return settings by name in the form that `--set` takes, without those that are None by default and were not
     set.
     """
-    own = by.settings()
+    own = policy.settings()
     values = (
         (field.name, getattr(settings, field.name), getattr(own, field.name))
         for field in settable_fields(settings)
@@ -126,7 +126,7 @@ def _word(value: Any) -> str:
             return str(value)
 
 
-def _written_call(called: RecordedCall) -> dict[str, Any]:
+def _write_call(called: RecordedCall) -> dict[str, Any]:
     messages = [write_message(message) for message in called.messages]
     usage = to_json(called.usage) if called.usage is not None else None
     return {"messages": messages, "usage": usage, "finish": called.finish}
@@ -172,7 +172,7 @@ def place_of(document: Any) -> tuple[str, int | None]:
 def starts_before(document: Any) -> bool:
     """Do saved steps start before a recorded change, which is then their first step?"""
     return any(
-        "recorded" in saved_step for saved_step in _listed(check_document(document), "steps")[:1]
+        "recorded" in saved_step for saved_step in _read_list(check_document(document), "steps")[:1]
     )
 
 
@@ -187,58 +187,61 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
     checked = check_document(document)
     _check_start(checked, origin)
     thread_id, request = place_of(checked)
-    by = find_policy(str(checked.get("policy")))
+    policy = find_policy(str(checked.get("policy")))
     steps = Steps(
         thread_id,
         request,
-        policy=by.reference,
+        policy=policy.reference,
         origin=origin,
-        running=by.load(by.settings(), checked.get("state") or {}),
+        running=policy.load(policy.settings(), checked.get("state") or {}),
     )
     elsewhere: list[str] = []
-    for number, saved_step in enumerate(_listed(checked, "steps")):
+    for number, saved_step in enumerate(_read_list(checked, "steps")):
         parent = saved_step.get("parent")
         if not isinstance(parent, int) or not ORIGIN <= parent < number:
             raise InspectorError(f"Step {number + 1} starts from a step that does not exist.")
         steps = steps.go(parent)
-        step = recorded if recorded is not None and not number else run_step(by, steps, saved_step)
+        step = (
+            recorded if recorded is not None and not number else run_step(policy, steps, saved_step)
+        )
         if buffer_fingerprint(step.buffer) != _object(saved_step, "after").get("fingerprint"):
             elsewhere.append(step.name)
         steps = steps.add(step)
-    at = checked.get("at")
+    current_step = checked.get("at")
     return StepsReplay(
-        steps.go(at) if isinstance(at, int) and ORIGIN <= at < len(steps.taken) else steps,
+        steps.go(current_step)
+        if isinstance(current_step, int) and ORIGIN <= current_step < len(steps.taken)
+        else steps,
         tuple(elsewhere),
     )
 
 
-def run_step(by: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) -> Step:
+def run_step(policy: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) -> Step:
     """Run one saved step at the current step of `steps`. Raises InspectorError."""
-    settings = by.settings(
+    settings = policy.settings(
         tuple((str(key), str(value)) for key, value in _object(saved_step, "settings").items())
     )
-    moment, tier = (
-        from_json(PolicyInput, _object(saved_step, "moment")),
-        str(saved_step.get("tier") or ""),
-    )
-    replies = Scripted([read_reply(answer) for answer in _listed(saved_step, "answers")])
+    moment = from_json(PolicyInput, _object(saved_step, "moment"))
+    tier = str(saved_step.get("tier") or "")
+    replies = Scripted([read_reply(answer) for answer in _read_list(saved_step, "answers")])
     called = _read_call(saved_step["called"]) if saved_step.get("called") is not None else None
     edit = read_edit(saved_step["edit"]) if saved_step.get("edit") is not None else None
     context = PolicyContext(steps.buffer, settings, running=steps.state, moment=moment)
-    step = complete(begin(by, tier, context, called, edit), replies)
+    step = complete(begin(policy, tier, context, called, edit), replies)
     step = replace(step, name=str(saved_step.get("name") or step.name))
     saved = saved_step.get("state")
-    if saved is None or saved == by.dump(step.running):
+    if saved is None or saved == policy.dump(step.running):
         return step
     # The user closed the breaker manually.
-    last = replace(step.outcomes[-1], running=by.load(settings, saved))
+    last = replace(step.outcomes[-1], running=policy.load(settings, saved))
     return replace(step, outcomes=(*step.outcomes[:-1], last))
 
 
 def _check_start(document: Mapping[str, Any], origin: Buffer) -> None:
     start = _object(document, "start")
     if start.get("fingerprint") != buffer_fingerprint(origin):
-        saved_count, count = start.get("messages"), len(origin.messages)
+        saved_count = start.get("messages")
+        count = len(origin.messages)
         raise InspectorError(
             f"These steps start from another buffer: it held {saved_count} messages, the one here holds {count}"
             f"{', and they differ' if saved_count == count else ''}."
@@ -261,7 +264,7 @@ def _object(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     return value
 
 
-def _listed(document: Mapping[str, Any], key: str) -> Sequence[Any]:
+def _read_list(document: Mapping[str, Any], key: str) -> Sequence[Any]:
     value = document.get(key)
     if not isinstance(value, list) or (
         key == "steps" and not all(isinstance(entry, Mapping) for entry in value)

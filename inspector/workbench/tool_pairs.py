@@ -41,7 +41,8 @@ class ToolPairs:
 
         If `rows` is 0 or negative, search the messages before it.
         """
-        role, tools = self._messages[place].role, self._tools(place)
+        role = self._messages[place].role
+        tools = self._tools(place)
         if not tools:
             return None
         nearby = range(place + 1, min(place + 1 + AHEAD, len(self._messages)))

@@ -42,7 +42,7 @@ from inspector.workbench.state import (
     is_message_recorded,
     newest_message,
 )
-from inspector.workbench.stepping import Stepping, only_offline
+from inspector.workbench.stepping import Stepping, refuse_models
 from inspector.workbench.steps import RECORDED
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     pass
 
 
@@ -69,13 +69,13 @@ def choices_for(now: State, path: str) -> Choices:
     """Return the choices for a session that is being opened: the user's own; for the journal of the shown run, the
     run's.
     """
-    choices, run = now.choices.for_another_session(), now.run
+    choices, run = now.choices.for_next_session(), now.run
     if run is None or run.plan is None or run.record != path:
         return choices
     return choices.adopt(run.plan.policy, run.plan.all_settings, run.remote)
 
 
-def _carried_over(choices: Choices) -> str:
+def _kept_settings_words(choices: Choices) -> str:
     """Say which settings of the user are kept for the next session; empty if there are none."""
     if choices.usual is not None or not choices.settings:
         return ""
@@ -85,7 +85,7 @@ def _carried_over(choices: Choices) -> str:
 
 def _nothing_open(now: State) -> State:
     """Return the State without the open transcript. The user's choices and live work are kept."""
-    choices = now.choices.for_another_session()
+    choices = now.choices.for_next_session()
     return State(
         estimator=now.estimator,
         choices=choices,
@@ -99,7 +99,7 @@ class Workbench:
     """Holds the State. Intents are method calls; after each change, every subscriber gets the new State."""
 
     def __init__(
-        self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = only_offline
+        self, work: Work = at_once, answerers: Callable[[str, State], Answerer] = refuse_models
     ) -> None:
         self._work = work
         self.previews = PreviewWorker(self)
@@ -113,7 +113,7 @@ class Workbench:
         self._subscribers = Subscribers(self._catch_up)
         self._believing: tuple[tuple[object, ...], State] | None = None
         """The key of the own counts that are being computed, and the State that they are computed for."""
-        self._stop_believing: Cancel = _nothing
+        self._stop_believing: Cancel = _do_nothing
         self._follows_end = True
         self._picked = False
         self.kept_steps = KeptSteps()
@@ -159,11 +159,11 @@ class Workbench:
     def _catch_up(self) -> None:
         """Start computing the values that the shown State lacks."""
         self._branches.look()
-        self._believe()
+        self._update_own_counts()
         if lacks_belief(self._state):
             self.previews.judge()
 
-    def _believe(self) -> None:
+    def _update_own_counts(self) -> None:
         """Compute the chosen policy's own counts for the shown thread, unless they are known."""
         state, key, thread = self._state, beliefs_key(self._state), self._state.thread
         known_key = self._state.believed.key if self._state.believed is not None else None
@@ -185,18 +185,18 @@ class Workbench:
             if is_current and _same_thread(state, self._state):
                 self.show(replace(self._state, believed=belief))
             else:
-                self._believe()
+                self._update_own_counts()
 
         def fell() -> None:
             arrived(PolicyBelief(key, thread))
 
-        self._stop_believing = self.work(lambda: beliefs(state), arrived, fell) or _nothing
+        self._stop_believing = self.work(lambda: beliefs(state), arrived, fell) or _do_nothing
 
     def work(
         self,
         job: Callable[[], T],
         done: Callable[[T], None],
-        fell: Callable[[], None] = _nothing,
+        fell: Callable[[], None] = _do_nothing,
         *,
         waits: bool = False,
         first: bool = False,
@@ -256,7 +256,7 @@ class Workbench:
             same = (
                 now.session is not None and bool(session.path) and now.session.path == session.path
             )
-            fresh = now if same else self._emptied(now, session)
+            fresh = now if same else self._state_for_new_session(now, session)
             pins = fresh.pins or session.shared_pins
             opening = now.opening if more else None
             state = replace(fresh, session=session, pins=pins, opening=opening, failure="")
@@ -272,12 +272,12 @@ class Workbench:
         """Open a session that had to wait."""
         self.open(growth.session, more=growth.more)
 
-    def _emptied(self, now: State, session: Session) -> State:
+    def _state_for_new_session(self, now: State, session: Session) -> State:
         """Prepare the State for a session of another file."""
         choices = choices_for(now, session.path)
         notes = (
             self.kept_steps.last_note,
-            _carried_over(choices) if now.session is not None else "",
+            _kept_settings_words(choices) if now.session is not None else "",
         )
         note = " ".join(filter(None, notes))
         return replace(_nothing_open(now), following=now.following, choices=choices, note=note)
@@ -355,11 +355,11 @@ class Workbench:
         if window is None:
             self.work(
                 lambda: self._windows.find(state),
-                lambda window: self._found(state, window),
+                lambda window: self._accept_window(state, window),
                 first=True,
             )
 
-    def _found(self, state: State, window: Window) -> None:
+    def _accept_window(self, state: State, window: Window) -> None:
         if self._state.thread is state.thread:
             self._windows.keep(state, window)
             window = self._windows.known(self._state) or self._state.window or window
@@ -471,7 +471,7 @@ class Workbench:
         """Show another estimator's counts as *estimated* (a name of `tokens.estimators.ESTIMATORS`)."""
         self.show(replace(self._state, estimator=name))
 
-    def _settle(self, change: Change, landed: Callable[[], None] = _nothing) -> None:
+    def _settle(self, change: Change, landed: Callable[[], None] = _do_nothing) -> None:
         """Analyse what the changed state needs (slow), show it, then call `landed`. The newest call wins."""
         self._analyses.run(change, landed)
 

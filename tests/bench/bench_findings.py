@@ -49,7 +49,7 @@ def main() -> list[Row]:
             (f"{size}: info", info, "s of processor time (asked: at most 1.5)"),
             (f"{size}: info / reading", info / _command("buffer", path), "x"),
         ]
-    return rows + _generated() + _instructed() + _repeats()
+    return rows + _generated() + _instructed() + _begins_subject()
 
 
 def _generated() -> list[Row]:
@@ -118,7 +118,7 @@ def _command(name: str, path: Path, times: int = 3) -> float:
     return min(found)
 
 
-def _repeats() -> list[Row]:
+def _begins_subject() -> list[Row]:
     messages = _messages()
     size = sizer(known_pressures(Thread("main")), None)
     calls = ToolCalls("", {}, {}, {})

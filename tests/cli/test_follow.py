@@ -244,7 +244,7 @@ def test_one_line_a_request_where_the_usage_comes_with_the_answers_of_the_tools(
         printer.take(open_transcript(write(tmp_path, lines[:count])))
         printer.rest(0)
         told += capsys.readouterr().out.splitlines()
-    printer.rest_of_it()
+    printer.print_waiting()
     told += capsys.readouterr().out.splitlines()
     requests = len(open_transcript(source).main.requests)
     if as_json:

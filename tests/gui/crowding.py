@@ -53,7 +53,9 @@ def crowded(window: QWidget) -> list[str]:
     """A line for each thing that is too small; none: all can be read."""
     found: list[str] = []
     seen = [
-        one for one in [window, *window.findChildren(QWidget)] if one.isVisible() and _in_sight(one)
+        one
+        for one in [window, *window.findChildren(QWidget)]
+        if one.isVisible() and _visible_blocks(one)
     ]
     for one in seen:
         found += (
@@ -72,7 +74,7 @@ def layout_of(window: QWidget) -> list[tuple[int, QRect, str]]:
     ]
 
 
-def _in_sight(one: QWidget) -> bool:
+def _visible_blocks(one: QWidget) -> bool:
     return not one.visibleRegion().isEmpty()
 
 

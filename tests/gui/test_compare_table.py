@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from inspector.gui.desk import Desk
 from inspector.gui.panels.compare.panel import ComparePanel
-from inspector.gui.panels.compare.plot import spread_places
+from inspector.gui.panels.compare.plot import LetterPlace, spread_places
 from inspector.gui.window import MainWindow
 from inspector.resources import resource
 from inspector.workbench.compare import (
@@ -188,7 +188,9 @@ def test_both_themes(compared: ComparePanel, desk: Desk) -> None:
 
 
 def test_letters_never_touch() -> None:
-    found = spread_places([(5.0, "a"), (6.0, "b"), (90.0, "c"), (99.0, "d"), (100.0, "e")], 10, 100)
+    tops = {"a": 5.0, "b": 6.0, "c": 90.0, "d": 99.0, "e": 100.0}
+    places = [LetterPlace(y, name) for name, y in tops.items()]
+    found = spread_places(places, 10, 100)
     assert found == [(5, "a"), (15, "b"), (80, "c"), (90, "d"), (100, "e")]
 
 

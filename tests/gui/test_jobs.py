@@ -151,7 +151,7 @@ between = pieces[::50]  # what is free lies between what is used
 del pieces
 gc.freeze()
 full = resident_mb()
-garbage._thaw()
+garbage._collect_frozen()
 end = time.monotonic() + 20
 while resident_mb() > full - 30 and time.monotonic() < end:
     time.sleep(0.01)
@@ -182,7 +182,7 @@ def test_garbage_when_counting_what_was_set_aside_is_slow_counts_it_seldom(
     monkeypatch.setattr(gc, "get_freeze_count", count_slowly)
     collector = garbage.Garbage()
     for _ in range(10):
-        collector._look()
+        collector._freeze_or_collect()
     assert len(counted) == 1, "else the window does little else, and every job waits for it"
 
 

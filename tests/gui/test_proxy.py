@@ -147,7 +147,7 @@ def _followed(record: Path, capsys: pytest.CaptureFixture[str]) -> list[int]:
     capsys.readouterr()
     printer = RequestPrinter(json=True, everything=True, window=None)
     printer.take(open_transcript(record))
-    printer.rest_of_it()
+    printer.print_waiting()
     return [loads(line.encode())["tokens"] for line in capsys.readouterr().out.splitlines()]
 
 

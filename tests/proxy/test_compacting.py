@@ -198,7 +198,7 @@ def test_what_a_provider_would_refuse_is_not_proposed(monkeypatch: pytest.Monkey
     assert "would leave a buffer that a provider refuses" in proposal_words(found, 10_000)
 
 
-def _weighed(left: int) -> Callable[[Buffer], int]:
+def _predict_tokens(left: int) -> Callable[[Buffer], int]:
     """The buffer that was proposed weighs `left`; the instructions alone, 1,000."""
     return lambda buffer: left if buffer.messages else 1_000
 
@@ -216,7 +216,7 @@ def test_when_a_cut_is_made_by_itself() -> None:
 
     def proposed(tokens: int, left: int) -> Proposal:
         hold = replace(HOLD, size=Prediction(tokens, tokens, tokens), window=30_000)
-        return compactor.propose(hold, buffer, _weighed(left))
+        return compactor.propose(hold, buffer, _predict_tokens(left))
 
     assert proposed(21_000, 20_000).is_small, "of 20,000 that could go 1,000 go"
     first = proposed(21_000, 19_000)

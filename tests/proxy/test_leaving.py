@@ -28,7 +28,7 @@ REPLY = answer(b'{"ok":true}' * 50, "Content-Type: application/json")
 ROUNDS = 120
 
 
-def _leave(connection: socket.socket, *, at_once: bool) -> None:
+def _remove_finished_run(connection: socket.socket, *, at_once: bool) -> None:
     """In good order, or with a reset."""
     if at_once:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -47,7 +47,7 @@ def _come_and_go(port: int, data: bytes, chance: random.Random) -> None:
                 connection.recv(100)
         except OSError:
             pass  # the other end was quicker
-        _leave(connection, at_once=chance.random() < 0.6)
+        _remove_finished_run(connection, at_once=chance.random() < 0.6)
 
 
 def _rude(chance: random.Random) -> Behave:
@@ -58,7 +58,7 @@ def _rude(chance: random.Random) -> Behave:
         if chance.random() < 0.8:
             wire.until(b"\r\n\r\n")
         wire.send(REPLY[: chance.randrange(len(REPLY) + 1)])
-        _leave(wire.socket, at_once=chance.random() < 0.5)
+        _remove_finished_run(wire.socket, at_once=chance.random() < 0.5)
 
     return behave
 
@@ -107,6 +107,6 @@ def test_who_leaves_in_the_middle_of_a_head_is_no_fault(
             connection = socket.create_connection(("127.0.0.1", proxy.port))
             connection.sendall(b"POST /v1/messages HTTP/1.1\r\nHost: loc")
             time.sleep(0.002)
-            _leave(connection, at_once=True)
+            _remove_finished_run(connection, at_once=True)
         time.sleep(0.2)
     assert caplog.records == []

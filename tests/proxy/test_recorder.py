@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from inspector.core.errors import InspectorError
 from inspector.core.jsontext import dumps, loads
-from inspector.proxy.record.lines import BodyDeltas, shape_of
+from inspector.proxy.record.lines import BodyDeltas, RecordedBody, shape_of
 from inspector.proxy.record.redact import redacted_headers, redacted_path, redacted_url
 from inspector.proxy.relay.server import ProxyServer
 from inspector.safety.redact_text import REDACTED
@@ -198,7 +198,7 @@ def test_what_is_like_another_can_be_put_together_again(bodies: list[dict[str, A
     for n, body in enumerate(bodies):
         shape = shape_of(body)
         like = likeness.find(shape)
-        likeness.remember(n, shape, like)
+        likeness.remember(RecordedBody(n, shape, like))
         line = {"type": "request", "exchange": n, "body": like.rest(body) if like else body}
         records.append(line | ({"like": like.document()} if like else {}))
         assert _whole(records, n) == body

@@ -11,13 +11,13 @@ from inspector.core.needs import Answer, Need, ProviderFailure, Summarize
 from inspector.core.session import Request, Session, Thread
 from inspector.workbench.analysis import Work, at_once
 from inspector.workbench.state import State
-from inspector.workbench.stepping import only_offline
+from inspector.workbench.stepping import refuse_models
 from inspector.workbench.workbench import Workbench
 from tests.core.policies.build import assistant, build, user
 
 
 def bench(
-    answerers: Callable[[str, State], Answerer] = only_offline, work: Work = at_once
+    answerers: Callable[[str, State], Answerer] = refuse_models, work: Work = at_once
 ) -> Workbench:
     made = Workbench(work, answerers)
     stretch = Stretch(None, build(10, "x" * 2000).messages)

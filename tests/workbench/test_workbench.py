@@ -269,7 +269,7 @@ class Later:
         first: bool = False,
     ) -> None:
         # No part of these stories.
-        if job.__qualname__.startswith(("Workbench._believe", "BranchWorker")):
+        if job.__qualname__.startswith(("Workbench._update_own_counts", "BranchWorker")):
             done(job())
         else:
             self.jobs.append((job, done))

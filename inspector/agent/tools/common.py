@@ -132,7 +132,8 @@ class Workspace:
 
     def close(self) -> None:
         """Close the workspace's descriptor. May be called twice."""
-        root, self.root = self.root, -1
+        root = self.root
+        self.root = -1
         if root >= 0:
             os.close(root)
 
@@ -190,13 +191,13 @@ class _Walk:
             if part in ("", "."):
                 continue
             if part == "..":
-                self._back()
+                self._enter_parent()
                 continue
             rest = [step for step in todo if step not in ("", ".")]
             try:
                 status = os.stat(part, dir_fd=self.stack[-1], follow_symlinks=False)
             except FileNotFoundError:
-                return self._nothing([part, *rest])
+                return self._missing_location([part, *rest])
             if stat.S_ISLNK(status.st_mode):
                 todo.extendleft(reversed(self._target(part)))
             elif stat.S_ISDIR(status.st_mode):
@@ -209,7 +210,7 @@ class _Walk:
             self.stack[-1], name="", shown=self._label() or ".", found=os.fstat(self.stack[-1])
         )
 
-    def _nothing(self, parts: list[str]) -> Location:
+    def _missing_location(self, parts: list[str]) -> Location:
         if ".." in parts:
             raise ToolError(f"{shown(self.path)}: there is no such file or folder.")
         if len(self.names) + len(parts) > DEEPEST:
@@ -222,7 +223,7 @@ class _Walk:
             missing=tuple(parts[:-1]),
         )
 
-    def _back(self) -> None:
+    def _enter_parent(self) -> None:
         if not self.names:
             raise ToolError(f"{shown(self.path)} leads out of the workspace.")
         self.names.pop()
@@ -245,7 +246,7 @@ class _Walk:
             )
             steps = _split(target, self.tops, label)
             while self.names:
-                self._back()
+                self._enter_parent()
             return steps
         return target.split("/")
 

@@ -55,12 +55,15 @@ def _wait(process: int, woken: int) -> int:
             return signal.SIGKILL
         if woken in ready:
             os.read(woken, 4096)
-            while (ended := _reaped())[0]:
-                if ended[0] == process:
-                    return ended[1]
+            while True:
+                child, status = _reap_child()
+                if not child:
+                    break
+                if child == process:
+                    return status
 
 
-def _reaped() -> tuple[int, int]:
+def _reap_child() -> tuple[int, int]:
     """Return (process, status) of a child that has ended; zeros if none has."""
     try:
         return os.waitpid(-1, os.WNOHANG)

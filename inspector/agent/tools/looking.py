@@ -55,7 +55,7 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
             f"{place.shown}: {more or f'there is no line {first:,}; the file ends before it'}."
         )
     if arguments.get("numbers"):
-        lines = [f"{first + n:>6}\t{line}" for n, line in enumerate(lines)]
+        lines = [f"{first + index:>6}\t{line}" for index, line in enumerate(lines)]
     text = "".join(lines)
     if more:
         end = "" if text.endswith("\n") else "\n"
@@ -65,7 +65,8 @@ def read_file(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
 
 def _take(file: IO[bytes], first: int, count: int, limits: ToolLimits) -> tuple[list[str], str]:
     """Return the lines, and why they end before the file does; empty if they do not."""
-    lines, size = list[str](), 0
+    lines = list[str]()
+    size = 0
     for number, line in enumerate(_lines(file, limits), 1):
         if file.tell() > limits.scan_bytes:
             return lines, f"only the first {limits.scan_bytes:,} bytes of a file are looked at"
@@ -169,10 +170,8 @@ def tree(
         except OSError:  # removed since it was listed
             continue
         is_folder = stat.S_ISDIR(facts.st_mode)
-        path, skipped = (
-            f"{prefix}{shown(name)}{'/' * is_folder}",
-            is_folder and deep and not everything and name in SKIPPED,
-        )
+        path = f"{prefix}{shown(name)}{'/' * is_folder}"
+        skipped = is_folder and deep and not everything and name in SKIPPED
         yield TreeEntry(folder, name, path, facts.st_mode, facts.st_size, skipped)
         if is_folder and deep and not skipped and depth < DEEPEST:
             with suppress(OSError):  # a folder that cannot be read

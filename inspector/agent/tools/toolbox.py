@@ -240,13 +240,15 @@ class Toolbox:
         try:
             text, failed = self._run(call, checked(call), cancelled)
         except ToolError as why:
-            text, failed = str(why), True
+            text = str(why)
+            failed = True
         return result_of(call, plain(text), failed)
 
     def _run(
         self, call: ToolCall, arguments: dict[str, Any], cancelled: Callable[[], bool]
     ) -> tuple[str, bool]:
-        workspace, limits = self._workspace, self._limits
+        workspace = self._workspace
+        limits = self._limits
         match call.name:
             case "list_files":
                 return list_files(workspace, limits, arguments, cancelled), False
@@ -255,7 +257,8 @@ class Toolbox:
             case "search_files":
                 return search_files(workspace, limits, arguments, cancelled), False
             case "edit_file" | "write_file":
-                pending, self._asked = self._asked, None
+                pending = self._asked
+                self._asked = None
                 change = (
                     pending[1]
                     if pending is not None and pending[0] is call

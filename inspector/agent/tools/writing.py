@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from inspector.agent.tools.common import (
@@ -25,7 +25,17 @@ from inspector.agent.tools.common import (
     shown,
 )
 
-_Opcode: TypeAlias = tuple[str, int, int, int, int]
+
+class _Opcode(NamedTuple):
+    """An opcode of difflib: what becomes of some old lines."""
+
+    kind: str
+    old_start: int
+    old_end: int
+    new_start: int
+    new_end: int
+
+
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _STEP = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -44,10 +54,8 @@ def plan_edit(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
     with workspace.place(arguments["path"]) as place:
         _writable(place)
         data = _content(place, limits)
-        old, new = (
-            arguments["old_text"].encode("utf-8", "replace"),
-            arguments["new_text"].encode("utf-8", "replace"),
-        )
+        old = arguments["old_text"].encode("utf-8", "replace")
+        new = arguments["new_text"].encode("utf-8", "replace")
         if not old:
             raise ToolError(
                 "old_text is empty; give the exact text to be replaced, or use write_file."
@@ -55,7 +63,8 @@ def plan_edit(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
         if old == new:
             raise ToolError("old_text and new_text are the same; nothing would change.")
         if old not in data and b"\r\n" in data and b"\r" not in old:
-            old, new = old.replace(b"\n", b"\r\n"), new.replace(b"\n", b"\r\n")
+            old = old.replace(b"\n", b"\r\n")
+            new = new.replace(b"\n", b"\r\n")
         times = _times(data, old)
         if times == 0:
             raise ToolError(
@@ -65,7 +74,7 @@ def plan_edit(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, 
             raise ToolError(
                 f"{place.shown}: old_text occurs {times:,} times; give more of its surroundings."
             )
-        return _small(Change(place.shown, data, data.replace(old, new, 1)), limits)
+        return _check_result_size(Change(place.shown, data, data.replace(old, new, 1)), limits)
 
 
 def plan_write(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str, Any]) -> Change:
@@ -74,7 +83,7 @@ def plan_write(workspace: Workspace, limits: ToolLimits, arguments: Mapping[str,
     with workspace.place(arguments["path"]) as place:
         _writable(place)
         before = None if place.found is None else _content(place, limits)
-        return _small(Change(place.shown, before, after), limits)
+        return _check_result_size(Change(place.shown, before, after), limits)
 
 
 def put(workspace: Workspace, path: str, change: Change) -> None:
@@ -84,7 +93,7 @@ def put(workspace: Workspace, path: str, change: Change) -> None:
         folder = _made_folders(place)
         try:
             mode = None if place.found is None else stat.S_IMODE(place.found.st_mode) & 0o777
-            if change.before != (None if place.found is None else _all(place)):
+            if change.before != (None if place.found is None else _read_all_bytes(place)):
                 raise ToolError(
                     f"{place.shown} was changed by somebody else meanwhile; read it again."
                 )
@@ -95,9 +104,11 @@ def put(workspace: Workspace, path: str, change: Change) -> None:
 
 def _times(data: bytes, part: bytes) -> int:
     """Count the occurrences of `part` in `data`, including overlapping ones, up to 1,000."""
-    count, at = 0, data.find(part)
-    while at >= 0 and count < 1_000:
-        count, at = count + 1, data.find(part, at + 1)
+    count = 0
+    position = data.find(part)
+    while position >= 0 and count < 1_000:
+        count += 1
+        position = data.find(part, position + 1)
     return count
 
 
@@ -119,15 +130,15 @@ def _content(place: Location, limits: ToolLimits) -> bytes:
         raise ToolError(
             f"{place.shown} is larger than {limits.edit_bytes:,} bytes; only smaller files are changed."
         )
-    return _all(place)
+    return _read_all_bytes(place)
 
 
-def _all(place: Location) -> bytes:
+def _read_all_bytes(place: Location) -> bytes:
     with os.fdopen(regular(place), "rb") as file:
         return file.read()
 
 
-def _small(change: Change, limits: ToolLimits) -> Change:
+def _check_result_size(change: Change, limits: ToolLimits) -> Change:
     if len(change.after) > limits.edit_bytes:
         raise ToolError(f"{change.path} would be larger than {limits.edit_bytes:,} bytes.")
     return change
@@ -169,8 +180,8 @@ def summary(change: Change) -> str:
     size = f"{len(change.after):,} bytes"
     if change.before is None:
         return f"Wrote {shown(change.path)}: a new file of {size}."
-    at = _same_lines(_lines(change.before), _lines(change.after)) + 1
-    return f"Changed {shown(change.path)} from line {at:,} on; it has {size} now (before: {len(change.before):,})."
+    line = _same_lines(_lines(change.before), _lines(change.after)) + 1
+    return f"Changed {shown(change.path)} from line {line:,} on; it has {size} now (before: {len(change.before):,})."
 
 
 _LARGEST = 200_000
@@ -208,27 +219,40 @@ def difference(before: bytes, after: bytes) -> str:
 def _diff(before: Sequence[str], after: Sequence[str]) -> Iterator[str]:
     first = _same_lines(before, after)
     last = _same_lines(before[first:][::-1], after[first:][::-1])
-    old, new = before[first : len(before) - last], after[first : len(after) - last]
-    if sum(map(len, old)) + sum(map(len, new)) > _LARGEST:
-        groups = [[("replace", first, len(before) - last, first, len(after) - last)]]
+    old = before[first : len(before) - last]
+    new = after[first : len(after) - last]
+    if not old and not new:
+        return
+    changed_size = sum(map(len, old)) + sum(map(len, new))
+    if changed_size > _LARGEST:
+        whole = _Opcode("replace", first, len(before) - last, first, len(after) - last)
+        groups = [[whole]]
     else:
         start = max(0, first - _AROUND)
         tail = max(0, last - _AROUND)
-        matcher = SequenceMatcher(
-            None, before[start : len(before) - tail], after[start : len(after) - tail]
-        )
+        old_part = before[start : len(before) - tail]
+        new_part = after[start : len(after) - tail]
+        matcher = SequenceMatcher(None, old_part, new_part)
         groups = [_shift_opcodes(group, start) for group in matcher.get_grouped_opcodes(_AROUND)]
     for group in groups:
-        if old or new:
-            yield f"@@ -{_range(group[0][1], group[-1][2])} +{_range(group[0][3], group[-1][4])} @@"
-            for kind, a, b, c, d in group:
-                yield from _rows(" " if kind == "equal" else "-", before[a:b])
-                yield from _rows("+", () if kind == "equal" else after[c:d])
+        old_range = _range(group[0].old_start, group[-1].old_end)
+        new_range = _range(group[0].new_start, group[-1].new_end)
+        yield f"@@ -{old_range} +{new_range} @@"
+        for opcode in group:
+            old_lines = before[opcode.old_start : opcode.old_end]
+            if opcode.kind == "equal":
+                yield from _rows(" ", old_lines)
+            else:
+                yield from _rows("-", old_lines)
+                yield from _rows("+", after[opcode.new_start : opcode.new_end])
 
 
-def _shift_opcodes(group: Iterable[_Opcode], start: int) -> list[_Opcode]:
-    """Return the opcodes for texts that begin `start` lines earlier."""
-    return [(kind, a + start, b + start, c + start, d + start) for kind, a, b, c, d in group]
+def _shift_opcodes(group: Iterable[tuple[str, int, int, int, int]], start: int) -> list[_Opcode]:
+    """Return the opcodes of difflib for texts that begin `start` lines earlier."""
+    shifted = []
+    for change, *lines in group:
+        shifted.append(_Opcode(change, *(line + start for line in lines)))
+    return shifted
 
 
 def _lines(data: bytes) -> list[str]:
@@ -240,7 +264,7 @@ def _lines(data: bytes) -> list[str]:
 def _same_lines(first: Sequence[str], second: Sequence[str]) -> int:
     """Return how many lines are the same from the beginning."""
     least = min(len(first), len(second))
-    return next((n for n in range(least) if first[n] != second[n]), least)
+    return next((index for index in range(least) if first[index] != second[index]), least)
 
 
 def _range(start: int, end: int) -> str:

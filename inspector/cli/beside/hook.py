@@ -48,7 +48,8 @@ def run(arguments: argparse.Namespace) -> None:
         offer_hook(arguments)
         return
     event = _read_event()
-    name, transcript = event.get("hook_event_name"), event.get("transcript_path")
+    name = event.get("hook_event_name")
+    transcript = event.get("transcript_path")
     answer = _ANSWERS.get(name) if isinstance(name, str) else None
     if answer is None or not isinstance(transcript, str | None):
         raise InspectorError(

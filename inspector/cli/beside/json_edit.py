@@ -66,20 +66,21 @@ def _read_node(text: str, start: int) -> _Node:
 def _read_container(text: str, start: int) -> _Node:
     is_object = text[start] == "{"
     items: list[_Item] = []
-    at = _skip(text, start + 1)
-    while text[at] not in "}]":
-        begin, label = at, ""
+    position = _skip(text, start + 1)
+    while text[position] not in "}]":
+        begin = position
+        label = ""
         if is_object:
-            label, at = scanstring(text, at + 1)
-            at = _skip(text, _skip(text, at) + 1)  # the colon
-        node = _read_node(text, at)
+            label, position = scanstring(text, position + 1)
+            position = _skip(text, _skip(text, position) + 1)  # the colon
+        node = _read_node(text, position)
         items.append(_Item(label, begin, node))
-        at = _skip(text, node.end)
-        if text[at] == ",":
-            at = _skip(text, at + 1)
+        position = _skip(text, node.end)
+        if text[position] == ",":
+            position = _skip(text, position + 1)
     values = [item.node.value for item in items]
     value = {item.label: item.node.value for item in items} if is_object else values
-    return _Node(value, start, end=at + 1, items=items)
+    return _Node(value, start, end=position + 1, items=items)
 
 
 class _Editor:
@@ -154,7 +155,8 @@ class _Editor:
 
     def _enclose(self, node: _Node, body: str, indent: str) -> str:
         """Put the items of a container into its brackets."""
-        opening, closing = self._text[node.start], self._text[node.end - 1]
+        opening = self._text[node.start]
+        closing = self._text[node.end - 1]
         if not body:
             return opening + closing
         if not node.items:

@@ -70,7 +70,8 @@ class SessionAnswers:
     """The server's tools. The session is read again for every question, because the agent may be writing it."""
 
     def __init__(self, path: Path, policy: Policy[Any, Any]) -> None:
-        self._path, self._policy = path, policy
+        self._path = path
+        self._policy = policy
 
     @property
     def tools(self) -> tuple[Callable[..., str], ...]:
@@ -128,13 +129,13 @@ class SessionAnswers:
     def should_compact(self) -> str:
         """Say which compaction tiers are due now and why, and where the client compacts on its own."""
         session = self.open()
-        at = len(session.main.requests)
+        request = len(session.main.requests)
         window = find_window(session, session.main, None, None, user_windows())
         context = context_at(
             self._policy,
             choice=PolicyChoice(),
             thread=session.main,
-            at=at,
+            at=request,
             window=window,
             client=session.client,
         )

@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> None:
     for failure in packed.failures:
         note(f"Steps were left out: {failure}")
     save_text(packed.data, path=arguments.output, force=arguments.force, source=session.path)
-    size, output = len(packed.data), arguments.output
+    size = len(packed.data)
+    output = arguments.output
     if arguments.json:
         write_json({"output": output, "bytes": size, "redacted": len(redaction)})
     else:

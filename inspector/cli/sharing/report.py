@@ -37,7 +37,8 @@ def run(arguments: argparse.Namespace) -> None:
     redaction = review_texts(draft.found, arguments, "report")
     page = draft.write(redaction)
     save_text(page, path=arguments.output, force=arguments.force, source=chosen.session.path)
-    size, output = len(page.encode()), arguments.output
+    size = len(page.encode())
+    output = arguments.output
     if arguments.json:
         write_json({"output": output, "bytes": size, "redacted": len(redaction)})
     else:

@@ -46,14 +46,14 @@ def fields(*rows: tuple[QLabel, QWidget], top: bool = False) -> QGridLayout:
     grid.setHorizontalSpacing(14)
     grid.setVerticalSpacing(9)
     grid.setColumnStretch(1, 1)
-    for n, (words, field) in enumerate(rows):
+    for index, (words, field) in enumerate(rows):
         if top:
             words.setContentsMargins(0, 5, 0, 0)
             words.setBuddy(field)
-            grid.addWidget(words, n, 0, Qt.AlignmentFlag.AlignTop)
+            grid.addWidget(words, index, 0, Qt.AlignmentFlag.AlignTop)
         else:
-            grid.addWidget(words, n, 0)
-        grid.addWidget(field, n, 1)
+            grid.addWidget(words, index, 0)
+        grid.addWidget(field, index, 1)
     return grid
 
 

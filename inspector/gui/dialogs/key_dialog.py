@@ -35,7 +35,8 @@ class KeyDialog(FormDialog):
         self._show_place()
 
     def _show_place(self) -> None:
-        place, variable = key_place(self._provider), ENVIRONMENT.get(self._provider, "")
+        place = key_place(self._provider)
+        variable = ENVIRONMENT.get(self._provider, "")
         self.forget.setVisible(place == "keyring")
         match place:
             case "environment":

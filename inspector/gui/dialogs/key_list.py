@@ -76,12 +76,12 @@ def _rows(commands: Iterable[Command]) -> QGridLayout:
     grid = QGridLayout()
     grid.setHorizontalSpacing(18)
     grid.setVerticalSpacing(7)
-    for n, command in enumerate(commands):
+    for index, command in enumerate(commands):
         shortcuts = [
             QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
             for keys in command.keys
         ]
-        grid.addWidget(label("  or  ".join(shortcuts), role="strong"), n, 0)
-        grid.addWidget(label(command.words.removesuffix("…")), n, 1)
+        grid.addWidget(label("  or  ".join(shortcuts), role="strong"), index, 0)
+        grid.addWidget(label(command.words.removesuffix("…")), index, 1)
     grid.setColumnStretch(1, 1)
     return grid

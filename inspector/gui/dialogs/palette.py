@@ -37,20 +37,22 @@ class _Painter(Guarded, QStyledItemDelegate):
         return QSize(0, option.fontMetrics.height() + 12)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Any) -> None:
-        command, c, rect = index.data(COMMAND), self._theme.colours, option.rect
+        command = index.data(COMMAND)
+        colours = self._theme.colours
+        rect = option.rect
         painter.save()
         if option.state & QStyle.StateFlag.State_Selected:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(ink(c.selected))
+            painter.setBrush(ink(colours.selected))
             painter.drawRoundedRect(rect.adjusted(2, 1, -2, -1), 6, 6)
         inner = rect.adjusted(12, 0, -12, 0)
         middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        painter.setPen(ink(c.quiet))
+        painter.setPen(ink(colours.quiet))
         painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, command.shown_keys)
         room = QRect(inner)
         room.setRight(inner.right() - option.fontMetrics.horizontalAdvance(command.shown_keys) - 12)
-        painter.setPen(ink(c.text))
+        painter.setPen(ink(colours.text))
         words = option.fontMetrics.elidedText(
             command.words, Qt.TextElideMode.ElideRight, room.width()
         )
@@ -71,7 +73,8 @@ class CommandPalette(Guarded, QFrame):
         super().__init__(parent)
         self.setObjectName("PaletteBox")
         self._over = parent
-        self._commands, self._offers = commands, offers
+        self._commands = commands
+        self._offers = offers
         self.line = QLineEdit()
         self.line.setPlaceholderText("Type a command, a request number, or a text to search for")
         self.line.setAccessibleName("Command")
@@ -136,7 +139,7 @@ class CommandPalette(Guarded, QFrame):
                 self.close_again()
                 return True
             if event.key() in step and self.list.count():
-                at = self.list.currentRow() + step[Qt.Key(event.key())]
-                self.list.setCurrentRow(max(0, min(at, self.list.count() - 1)))
+                place = self.list.currentRow() + step[Qt.Key(event.key())]
+                self.list.setCurrentRow(max(0, min(place, self.list.count() - 1)))
                 return True
         return super().eventFilter(watched, event)

@@ -67,10 +67,10 @@ class SettingRows(QScrollArea):
             setting.name: SettingRow(setting, hints[setting.name], getattr(own, setting.name))
             for setting in form_fields(own)
         }
-        for n, row in enumerate(self.rows.values()):
+        for index, row in enumerate(self.rows.values()):
             row.changed.connect(self._take)
             row.reset.connect(lambda name: self._put(name, None))
-            self._list.insertWidget(n, row)
+            self._list.insertWidget(index, row)
 
     def _take(self, name: str, text: str) -> None:
         try:
@@ -90,7 +90,8 @@ class SettingRow(QWidget):
 
     def __init__(self, field: Field[Any], hint: Any, own: Any) -> None:
         super().__init__()
-        self.field, self._own = field, own
+        self.field = field
+        self._own = own
         self.name = label(field.name.replace("_", " "), wrap=True)
         self.editor = self._editor(hint)
         self.what = label(_meaning(field), role="small", wrap=True)
@@ -139,7 +140,7 @@ class SettingRow(QWidget):
     def _editor(self, hint: Any) -> QWidget:
         if hint is bool:
             box = QCheckBox()
-            box.clicked.connect(lambda on: self._take("yes" if on else "no"))
+            box.clicked.connect(lambda is_on: self._take("yes" if is_on else "no"))
             return box
         if get_origin(hint) is Literal:
             choice = QComboBox()

@@ -42,7 +42,8 @@ class EditDialog(Guarded, FormDialog):
         take: Take,
     ) -> None:
         super().__init__(parent, title, "Take as a step")
-        self._parts, self._take_text = parts, take
+        self._parts = parts
+        self._take_text = take
         self.resize(720, 460)
         self.which = choice("Which part of the message", (named(part) for _, part in parts))
         self.which.setVisible(len(parts) > 1)

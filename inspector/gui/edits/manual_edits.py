@@ -23,15 +23,16 @@ class ManualEdits:
     """The edits that the buffer list, the message view and the window's commands offer."""
 
     def __init__(self, desk: Desk, parent: QWidget) -> None:
-        self._desk, self._parent = desk, parent
+        self._desk = desk
+        self._parent = parent
 
     def edit(self) -> None:
         """Open the selected message in an editor."""
-        message = self._selected()
+        message = self._selected_message()
         if message is None:
             return
         numbered_parts = [
-            (n, part) for n, part in enumerate(message.parts) if editable(part) is not None
+            (index, part) for index, part in enumerate(message.parts) if editable(part) is not None
         ]
         # Text first, thinking last.
         parts = sorted(
@@ -51,7 +52,7 @@ class ManualEdits:
 
     def drop(self) -> None:
         """Drop the selected message. Ask first if a call or a result would lose its partner."""
-        message = self._selected()
+        message = self._selected_message()
         if message is None:
             return
         along = self._desk.workbench.editing.partners([message.id])
@@ -94,7 +95,7 @@ class ManualEdits:
             raise InspectorError("Write something: a provider refuses an empty message.")
         self._desk.workbench.editing.insert(text)
 
-    def _selected(self) -> Message | None:
+    def _selected_message(self) -> Message | None:
         if not self._free():
             return None
         message = self._desk.workbench.editing.message()
@@ -113,7 +114,8 @@ class ManualEdits:
 
 def _drop_question(message: Message, along: Partners) -> tuple[str, str]:
     """Return the question, and the text of the button that drops both partners."""
-    calls, results = sum(map(len, along.calls.values())), len(along.messages)
+    calls = sum(map(len, along.calls.values()))
+    results = len(along.messages)
     if message.role == "tool":
         what = "its call" if calls + results == 1 else "its calls"
         return (

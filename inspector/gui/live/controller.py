@@ -53,8 +53,11 @@ class LiveController(QObject, Generic[Service, View]):
         show_view: Callable[[View | None], None],
     ) -> None:
         super().__init__()
-        self._workbench, self._bridge, self._follow = workbench, bridge, follow
-        self._find_view, self._show_view = find_view, show_view
+        self._workbench = workbench
+        self._bridge = bridge
+        self._follow = follow
+        self._find_view = find_view
+        self._show_view = show_view
         self._service: Service | None = None
         """The service that was started; used on the GUI thread only."""
         self._unclaimed: Service | None = None
@@ -126,14 +129,16 @@ class LiveController(QObject, Generic[Service, View]):
 
     def _release(self) -> Service | None:
         """Return the service for the caller to close, and forget it."""
-        service, self._service = self._service, None
+        service = self._service
+        self._service = None
         return service
 
     def close(self) -> None:
         """Close the service, even one that is still starting, when the window closes."""
         with self._lock:
             self._closed = True
-            unclaimed, self._unclaimed = self._unclaimed, None
+            unclaimed = self._unclaimed
+            self._unclaimed = None
         self._frames.close()
         for service in (unclaimed, self._release()):
             if service is not None:

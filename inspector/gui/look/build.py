@@ -48,17 +48,17 @@ def row(
     *items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None
 ) -> QHBoxLayout:
     """Lay out items side by side; `of`: the widget that gets the layout; `gap`: pixels between two items."""
-    return _filled(QHBoxLayout() if of is None else QHBoxLayout(of), items, margins, gap)
+    return _fill_box(QHBoxLayout() if of is None else QHBoxLayout(of), items, margins, gap)
 
 
 def column(
     *items: Item, of: QWidget | None = None, margins: Margins = _NONE, gap: int | None = None
 ) -> QVBoxLayout:
     """Lay out items below each other; the arguments are as in `row`."""
-    return _filled(QVBoxLayout() if of is None else QVBoxLayout(of), items, margins, gap)
+    return _fill_box(QVBoxLayout() if of is None else QVBoxLayout(of), items, margins, gap)
 
 
-def _filled(box: _Box, items: tuple[Item, ...], margins: Margins, gap: int | None) -> _Box:
+def _fill_box(box: _Box, items: tuple[Item, ...], margins: Margins, gap: int | None) -> _Box:
     if margins is not None:
         box.setContentsMargins(*margins)
     if gap is not None:
@@ -102,8 +102,8 @@ def splitter(*parts: QWidget, down: bool = False, shares: Sequence[int] = ()) ->
     divided.setChildrenCollapsible(False)
     for part in parts:
         divided.addWidget(part)
-    for n, share in enumerate(shares):
-        divided.setStretchFactor(n, share)
+    for index, share in enumerate(shares):
+        divided.setStretchFactor(index, share)
     return divided
 
 
@@ -136,7 +136,7 @@ def button(
     """Return a button; `about` is its tooltip, `role` its look in the style sheet: primary, flat, chip, field."""
     push_button = QPushButton(text)
     push_button.setCheckable(checkable)
-    return _dressed(push_button, clicked, about, role)
+    return _describe_button(push_button, clicked, about, role)
 
 
 def small_button(
@@ -153,7 +153,7 @@ def small_button(
     tool_button.setText(text)
     tool_button.setAccessibleName(name)
     tool_button.setCheckable(checkable)
-    return _dressed(tool_button, clicked, about, role)
+    return _describe_button(tool_button, clicked, about, role)
 
 
 def menu_button(
@@ -259,7 +259,7 @@ def delayed(owner: QObject, milliseconds: int, call: Callable[[], object]) -> QT
     return timer
 
 
-def _dressed(
+def _describe_button(
     widget: _Button, clicked: Callable[..., object] | None, about: str, role: str
 ) -> _Button:
     if about:

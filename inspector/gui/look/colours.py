@@ -183,10 +183,16 @@ def role_colour(colours: Colours, role: str) -> str:
 
 def mixed(ground: str, colour: str, share: float = _GROUND) -> QColor:
     """Mix `share` of a colour into a background."""
-    below, other = QColor(ground), QColor(colour)
+    below = QColor(ground)
+    other = QColor(colour)
     pairs = (
         (below.red(), other.red()),
         (below.green(), other.green()),
         (below.blue(), other.blue()),
     )
-    return QColor(*(round(a + (b - a) * share) for a, b in pairs))
+    return QColor(
+        *(
+            round(first_channel + (second_channel - first_channel) * share)
+            for first_channel, second_channel in pairs
+        )
+    )

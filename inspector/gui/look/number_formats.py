@@ -39,7 +39,8 @@ def share_words(part: float) -> str:
 def short(number: float) -> str:
     """Return a short number for axes, such as `52k` or `1.2M`."""
     scale, unit = next(
-        ((by, unit) for by, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= by), (1, "")
+        ((size, unit) for size, unit in ((1_000_000, "M"), (1_000, "k")) if abs(number) >= size),
+        (1, ""),
     )
     return f"{number / scale:g}{unit}".replace("-", "−")
 

@@ -35,7 +35,7 @@ class Theme(QObject):
         self._size = next((size for size in SIZES if str(size) == kept_size), 1.0)
         application.setStyle("Fusion")
         self._apply()
-        application.styleHints().colorSchemeChanged.connect(self._again)
+        application.styleHints().colorSchemeChanged.connect(self._choose_again)
 
     @property
     def colours(self) -> Colours:
@@ -56,7 +56,7 @@ class Theme(QObject):
         """Set a mode and store it."""
         self._mode = mode
         self._settings.keep_text("theme", mode)
-        self._again()
+        self._choose_again()
 
     def toggle(self) -> None:
         """Switch from dark to light or from light to dark."""
@@ -64,8 +64,8 @@ class Theme(QObject):
 
     def zoom(self, steps: int) -> None:
         """Make text larger by a number of steps (negative: smaller); 0: the size of the system."""
-        at = SIZES.index(self._size) + steps if steps else SIZES.index(1.0)
-        self._size = SIZES[max(0, min(at, len(SIZES) - 1))]
+        place = SIZES.index(self._size) + steps if steps else SIZES.index(1.0)
+        self._size = SIZES[max(0, min(place, len(SIZES) - 1))]
         self._settings.keep_text("size", str(self._size))
         self._apply()
         self.changed.emit()
@@ -79,7 +79,7 @@ class Theme(QObject):
             dark = self._mode == "dark"
         return DARK if dark else LIGHT
 
-    def _again(self) -> None:
+    def _choose_again(self) -> None:
         chosen = self._choose()
         if chosen is not self._colours:
             self._colours = chosen

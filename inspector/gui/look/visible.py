@@ -111,15 +111,17 @@ def visible(text: str, *, strict: bool = False) -> Shown:
     """
     pieces: list[str] = []
     edits: list[Edit] = []
-    at = length = 0
+    position = length = 0
     for first, last, spelt in _tokens(text, strict):
-        pieces += (text[at:first], spelt)
-        length += first - at
+        pieces += (text[position:first], spelt)
+        length += first - position
         edits.append(Edit(length, end=length + len(spelt), first=first, last=last))
         length += len(spelt)
-        at = last
-    displayed = Shown("".join([*pieces, text[at:]]), text, edits) if edits else Shown(text, text)
-    return _broken(displayed)
+        position = last
+    displayed = (
+        Shown("".join([*pieces, text[position:]]), text, edits) if edits else Shown(text, text)
+    )
+    return _break_long_lines(displayed)
 
 
 def token(character: str, times: int = 1) -> str:
@@ -150,9 +152,9 @@ def _tokens(text: str, strict: bool) -> Iterator[tuple[int, int, str]]:
 
 def _line_ends(text: str, at: int, end: int) -> Iterator[tuple[int, int, str]]:
     """Yield the unusual line ends of a range, each with a line break added unless one follows."""
-    for n in range(at, end):
-        has_break = text[n] == "\r" and text[n + 1 : n + 2] == "\n"
-        yield n, n + 1, token(text[n]) + ("" if has_break else "\n")
+    for index in range(at, end):
+        has_break = text[index] == "\r" and text[index + 1 : index + 2] == "\n"
+        yield index, index + 1, token(text[index]) + ("" if has_break else "\n")
 
 
 class _Joiners:
@@ -201,7 +203,9 @@ def _is_picture(between: str) -> bool:
 
 def _belongs(text: str, at: int) -> bool:
     """Return True if the joiner or variation selector at `at` belongs to the spelling of a visible character."""
-    character, before, after = text[at], text[at - 1 : at], text[at + 1 : at + 2]
+    character = text[at]
+    before = text[at - 1 : at]
+    after = text[at + 1 : at + 2]
     if "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef":
         return before > " " and not _HIDDEN.match(before)
     if character == "\u200d" and before == "\ufe0f":
@@ -211,35 +215,34 @@ def _belongs(text: str, at: int) -> bool:
     return character in "\u200c\u200d" and bool(_JOINING.match(before) and _JOINING.match(after))
 
 
-def _broken(displayed: Shown) -> Shown:
+def _break_long_lines(displayed: Shown) -> Shown:
     """Break lines that are too long to lay out, but never inside a token or a composed character."""
     breaks: list[tuple[int, Edit | None]] = []
     for start, end, every in _long_lines(displayed.text):
-        breaks += [(at, None) for at in _places(displayed.text, start, end, every)]
+        breaks += [(position, None) for position in _places(displayed.text, start, end, every)]
     if not breaks:
         return displayed
     tokens: list[tuple[int, Edit | None]] = [(edit.start, edit) for edit in displayed.edits]
     pieces: list[str] = []
     edits: list[Edit] = []
-    at = shift = drift = 0  # drift: how far the original lags behind the displayed text
+    position = shift = drift = 0  # drift: how far the original lags behind the displayed text
     end = 0
     for place, edit in sorted(breaks + tokens, key=lambda mark: mark[0]):
         if edit is not None:
             edits.append(edit._replace(start=edit.start + shift, end=edit.end + shift))
-            drift, end = edit.last - edit.end, edit.end
+            drift = edit.last - edit.end
+            end = edit.end
             continue
         place = max(place, end)
-        pieces += (displayed.text[at:place], BROKEN)
+        pieces += (displayed.text[position:place], BROKEN)
+        start = place + shift
+        original_place = place + drift
         edits.append(
-            Edit(
-                place + shift,
-                end=place + shift + len(BROKEN),
-                first=place + drift,
-                last=place + drift,
-            )
+            Edit(start, end=start + len(BROKEN), first=original_place, last=original_place)
         )
-        at, shift = place, shift + len(BROKEN)
-    return Shown("".join([*pieces, displayed.text[at:]]), displayed.original, edits)
+        position = place
+        shift += len(BROKEN)
+    return Shown("".join([*pieces, displayed.text[position:]]), displayed.original, edits)
 
 
 def _long_lines(text: str) -> Iterator[tuple[int, int, int]]:
@@ -255,11 +258,15 @@ def _long_lines(text: str) -> Iterator[tuple[int, int, int]]:
 def _places(text: str, start: int, end: int, every: int) -> Iterator[int]:
     for place in range(start + every, end, every):
         near = range(place, min(place + 64, end))
-        yield next((at for at in near if not _glued(text, at)), place)
+        yield next((position for position in near if not _is_joined(text, position)), place)
 
 
-def _glued(text: str, at: int) -> bool:
-    return bool(unicodedata.combining(text[at])) or text[at] in _GLUE or text[at - 1] == "\u200d"
+def _is_joined(text: str, at: int) -> bool:
+    """Do the characters before and after an index form one character on screen?"""
+    character = text[at]
+    if unicodedata.combining(character) or character in _GLUE:
+        return True
+    return text[at - 1] == "\u200d"  # a joiner
 
 
 def line(text: str, most: int = 200) -> str:

@@ -161,7 +161,8 @@ class Panel(Guarded, QWidget):
 
     def _catch_up(self) -> None:
         if self.seen and self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
+            waiting = self._waiting
+            self._waiting = None
             self.attempt(waiting)
 
     def attempt(self, state: State) -> None:

@@ -54,11 +54,12 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         self._look_at: int | None = None
         self._user_window: int | None = None
         """The context window that the user chose for the open recording, in tokens."""
-        self._prospects = Prospects(workbench, bridge, lambda: self._seen(workbench.state))
-        workbench.subscribe(self._seen)
+        self._prospects = Prospects(workbench, bridge, lambda: self._follow_state(workbench.state))
+        workbench.subscribe(self._follow_state)
 
     def _show_status(self) -> None:
-        proxy, status = self._service, self.status
+        proxy = self._service
+        status = self.status
         if self._closed or proxy is None or status is None:
             return
         holds = proxy.holds.list()
@@ -87,28 +88,30 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
             return None
         for thread in state.session.threads:
             count = len(thread.requests)
-            for at in range(count - 1, max(-1, count - 1 - _BACK), -1):
-                if thread.requests[at].time == hold.time:
-                    return thread.id, at
+            for request in range(count - 1, max(-1, count - 1 - _BACK), -1):
+                if thread.requests[request].time == hold.time:
+                    return thread.id, request
         return None
 
     def steps(self, hold: HoldInfo) -> Steps | None:
         """Return the user's steps on a held request: those at the request or, if it is the last one, at its thread's
         end."""
-        state, place = self._workbench.state, self.place(hold)
+        state = self._workbench.state
+        place = self.place(hold)
         if place is None or state.session is None:
             return None
-        thread, at = place
-        last = at == len(state.session.thread(thread).requests) - 1
-        for where in (at, None) if last else (at,):
+        thread, request = place
+        last = request == len(state.session.thread(thread).requests) - 1
+        for where in (request, None) if last else (request,):
             steps = state.trees.get((thread, where, state.choices.policy))
             if steps is not None and steps.stepped:
                 return steps
         return None
 
-    def _seen(self, state: State) -> None:
+    def _follow_state(self, state: State) -> None:
         """Update the prospects of held requests, and go to the request to look at once the recording has it."""
-        proxy, status = self._service, state.proxy
+        proxy = self._service
+        status = state.proxy
         if proxy is None or status is None:
             return
         self._take_window(state)
@@ -190,7 +193,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
 
     def set_rule(self, rule: Rule) -> None:
         """Set the rule that holds requests, and use its context window for the open recording, too."""
-        self._try(lambda proxy: proxy.set_rule(rule))
+        self._attempt(lambda proxy: proxy.set_rule(rule))
         state = self._workbench.state
         if (
             state.proxy_is_open
@@ -205,14 +208,14 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         """Hold the next request regardless of the rule (`is_on`), or no longer."""
         if self._service is None:
             self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
-        self._try(lambda proxy: proxy.holds.hold_next(is_on))
+        self._attempt(lambda proxy: proxy.holds.hold_next(is_on))
         self._show_status()
 
     def look(self, hold: HoldInfo) -> None:
         """Go to a held request as soon as the recording shows it."""
         self._look_at = hold.id
         self.show_recording()
-        self._seen(self._workbench.state)
+        self._follow_state(self._workbench.state)
 
     def forward(self, hold: HoldInfo, stepped: bool) -> None:
         """Forward a held request, with the user's steps on it (`stepped`) or unchanged."""
@@ -222,8 +225,8 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
                 "No step was taken on that request: look at it, run a tier or edit a message there."
             )
         elif steps is None:
-            self._try(lambda proxy: proxy.holds.release(hold.id))
-        elif self._try(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.sent)):
+            self._attempt(lambda proxy: proxy.holds.release(hold.id))
+        elif self._attempt(lambda proxy: proxy.holds.release(hold.id, steps.buffer, steps.sent)):
             # the recording now holds the result of the steps, so their tree starts from a buffer that was never sent
             state = self._workbench.state
             trees = {key: tree for key, tree in state.trees.items() if key[:2] != steps.start[:2]}
@@ -235,14 +238,14 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         proposal = prospect.proposals.get(tier) if prospect is not None else None
         if proposal is not None and proposal.after is not None:
             after = proposal.after
-            if self._try(lambda proxy: proxy.holds.release(hold.id, after, proposal.before)):
+            if self._attempt(lambda proxy: proxy.holds.release(hold.id, after, proposal.before)):
                 self._prospects.took(hold, self._workbench.state.choices, proposal)
 
     def drop(self, hold: HoldInfo) -> None:
         """Answer a held request with an error."""
-        self._try(lambda proxy: proxy.holds.drop(hold.id))
+        self._attempt(lambda proxy: proxy.holds.drop(hold.id))
 
-    def _try(self, intent: Callable[[LiveProxy], None]) -> bool:
+    def _attempt(self, intent: Callable[[LiveProxy], None]) -> bool:
         """Run an action on the proxy. Return True if it succeeded."""
         try:
             if self._service is not None:
@@ -268,7 +271,9 @@ class Prospects:
     """
 
     def __init__(self, workbench: Workbench, bridge: Bridge, changed: Callable[[], None]) -> None:
-        self._workbench, self._bridge, self._told = workbench, bridge, changed
+        self._workbench = workbench
+        self._bridge = bridge
+        self._told = changed
         self._known: dict[tuple[Any, ...], Any] = {}
         """By hold id and further key values: (object that the key refers to, result).
 
@@ -308,7 +313,8 @@ class Prospects:
         If the recording is open, the proposal is the step that Tiers takes at the request. The sizes are the gate's,
         which counts the whole body with a tokenizer.
         """
-        choices, compactor = state.choices, self._compactor(state.choices)
+        choices = state.choices
+        compactor = self._compactor(state.choices)
         if place is None and state.proxy_is_open:
             return None  # the recording will show it in a moment
 
@@ -327,9 +333,12 @@ class Prospects:
     def _context(self, state: State, place: tuple[str, int]) -> PolicyContext[Any, Any]:
         """Return the context of the policy at a request of the open recording. O(messages)."""
         assert state.session is not None
-        thread, at = state.session.thread(place[0]), place[1]
-        window = self._workbench.find_window(replace(state, thread_id=thread.id), at)
-        return context_at(policy_of(state), state.choices, thread, at, window, state.session.client)
+        thread = state.session.thread(place[0])
+        request = place[1]
+        window = self._workbench.find_window(replace(state, thread_id=thread.id), request)
+        return context_at(
+            policy_of(state), state.choices, thread, request, window, state.session.client
+        )
 
     def took(self, hold: HoldInfo, choices: Choices, proposal: Proposal) -> None:
         """Remember the proposal that was applied to a forwarded request."""

@@ -33,12 +33,10 @@ class ProxyDesk:
         window: QWidget,
         follow: Callable[[str], None],
     ) -> None:
-        self._workbench, self._bridge, self._settings, self._window = (
-            workbench,
-            bridge,
-            settings,
-            window,
-        )
+        self._workbench = workbench
+        self._bridge = bridge
+        self._settings = settings
+        self._window = window
         self._follow = follow
         self._made: ProxyController | None = None
         self._receiver: ReceiverController | None = None

@@ -215,7 +215,8 @@ class _Lines(Guarded, QPlainTextEdit):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the height to the lines, which wrap differently at another width."""
         super().resizeEvent(event)
-        block, height = self.document().firstBlock(), 0.0
+        block = self.document().firstBlock()
+        height = 0.0
         while block.isValid():
             height += self.blockBoundingRect(block).height()
             block = block.next()
@@ -239,10 +240,11 @@ class ClientLines(QScrollArea):
             return
         self._url = url
         self.copies.clear()
-        page, grid = QWidget(), QGridLayout()
+        page = QWidget()
+        grid = QGridLayout()
         grid.setColumnStretch(1, 1)
         grid.setVerticalSpacing(6)
-        for n, setup in enumerate(connections(url)):
+        for line, setup in enumerate(connections(url)):
             text = setup.snippets[0].text.rstrip("\n")
             lines = label(text, wrap=True)
             lines.setFont(mono_font())
@@ -253,8 +255,8 @@ class ClientLines(QScrollArea):
             name = QWidget()
             where = label(setup.snippets[0].where, role="small")
             column(..., label(setup.title, role="strong"), where, ..., of=name, gap=0)
-            for at, widget in enumerate((name, lines, copy)):
-                grid.addWidget(widget, n, at)
+            for index, widget in enumerate((name, lines, copy)):
+                grid.addWidget(widget, line, index)
         column(
             label("Nothing has passed yet. Start an agent with its line:", role="quiet"),
             grid,

@@ -43,7 +43,8 @@ class ReceiverController(LiveController[SpanReceiver, ReceiverView]):
         self._start(lambda: _start_receiver(record, self._frames.ask))
 
     def _show_status(self) -> None:
-        view, receiver = self.status, self._service
+        view = self.status
+        receiver = self._service
         if view is not None and receiver is not None:
             self._workbench.show_receiver(replace(view, url=receiver.url, spans=receiver.spans))
 

@@ -86,7 +86,7 @@ class RunController(LiveController[StartedRun, RunView]):
         self._need: ExternalNeed | None = None
         self._pause = Pause(workbench)
         self.breakpoints = kept_breakpoints(settings)
-        workbench.subscribe(self._seen)
+        workbench.subscribe(self._follow_state)
 
     @property
     def _runner(self) -> "Runner | None":
@@ -103,10 +103,10 @@ class RunController(LiveController[StartedRun, RunView]):
         if self.status is not None:
             self._workbench.show_run(replace(self.status, **changes))
 
-    def _seen(self, state: State) -> None:
+    def _follow_state(self, state: State) -> None:
         """Go to the paused buffer, remove a finished run or show a waiting need, if the State now allows it."""
         self._pause.settle(state.run_is_open)
-        self._leave(state)
+        self._remove_finished_run(state)
         if (
             self._need is None
             and state.run is not None
@@ -116,14 +116,15 @@ class RunController(LiveController[StartedRun, RunView]):
             # In the next turn, because other subscribers have not received the State yet.
             QTimer.singleShot(0, self, self._pass_need_on)
 
-    def _leave(self, state: State) -> None:
+    def _remove_finished_run(self, state: State) -> None:
         """Remove a finished run when another session is opened."""
         path = state.session.path if state.session is not None else ""
-        before, self._path = self._path, path or self._path
+        before = self._path
+        self._path = path or self._path
         if state.run is not None and state.run.record == before != self._path and not self.active:
             QTimer.singleShot(0, self, self.forget)  # after all subscribers
 
-    def _tell(self, now: RunStatus) -> None:
+    def _store_status(self, now: RunStatus) -> None:
         """Store the newest status of the run and request an update. Called on the run's threads."""
         report = now.report
         if report is not None and report is not self._latest.report:
@@ -132,7 +133,8 @@ class RunController(LiveController[StartedRun, RunView]):
         self._frames.ask()
 
     def _show_status(self) -> None:
-        status, now = self.status, self._latest
+        status = self.status
+        now = self._latest
         if self._closed or self._runner is None or status is None or status.plan is None:
             return
         reports = status.reports
@@ -147,7 +149,7 @@ class RunController(LiveController[StartedRun, RunView]):
         )
         self._pass_need_on()
         if now.state == "ended":
-            self._ended()
+            self._finish_ending()
 
     # -- a need that waits for the person ------------------------------------------------------------------------------
 
@@ -208,7 +210,7 @@ class RunController(LiveController[StartedRun, RunView]):
             from inspector.agent.runner import Runner
 
             remote = compacts_remotely(plan)
-            runner = Runner(plan, self._tell, self.breakpoints)
+            runner = Runner(plan, self._store_status, self.breakpoints)
             runner.start(paused)
             return StartedRun(runner, plan, remote)
 
@@ -247,7 +249,8 @@ class RunController(LiveController[StartedRun, RunView]):
         self._resume(lambda runner: runner.step_tool())
 
     def _resume(self, how: "Callable[[Runner], None]") -> None:
-        runner, status = self._runner, self.status
+        runner = self._runner
+        status = self.status
         if runner is None or status is None or status.now.state != "paused":
             return
         self._workbench.stepping.give_up()
@@ -286,12 +289,13 @@ class RunController(LiveController[StartedRun, RunView]):
         """Stop the run and call `then` when it has ended, at the latest after PATIENCE milliseconds."""
         self._then = then
         self.stop()
-        QTimer.singleShot(PATIENCE, self._ended)
+        QTimer.singleShot(PATIENCE, self._finish_ending)
         if not self.active:
-            self._ended()
+            self._finish_ending()
 
-    def _ended(self) -> None:
-        then, self._then = self._then, None
+    def _finish_ending(self) -> None:
+        then = self._then
+        self._then = None
         if then is not None:
             self._given_up = True
             QTimer.singleShot(0, then)
@@ -316,7 +320,10 @@ class Pause:
         if now.state != "paused":
             self._now = None
         elif before.state != "paused" or self._now is None:
-            self._now, self._policy, self._placed, self._since = now, policy, False, monotonic()
+            self._now = now
+            self._policy = policy
+            self._placed = False
+            self._since = monotonic()
             QTimer.singleShot(
                 int(CATCH_UP * 1000) + 50, lambda: self.settle(self._workbench.state.run_is_open)
             )
@@ -325,12 +332,12 @@ class Pause:
         """Go to the paused buffer as soon as the journal shows it. `is_shown`: the journal is the open session."""
         if self._now is None or self._placed or not is_shown:
             return
-        if self._caught_up(self._now) or monotonic() - self._since > CATCH_UP:
+        if self._has_caught_up(self._now) or monotonic() - self._since > CATCH_UP:
             self._placed = True
             # In the next turn, because other subscribers may not have received the State yet.
-            QTimer.singleShot(0, self._stand)
+            QTimer.singleShot(0, self._go_to_pause)
 
-    def _caught_up(self, now: RunStatus) -> bool:
+    def _has_caught_up(self, now: RunStatus) -> bool:
         session = self._workbench.state.session
         threads = session.threads if session is not None else ()
         thread = next((candidate for candidate in threads if candidate.id == now.thread), None)
@@ -339,7 +346,7 @@ class Pause:
             return False
         return not messages or next(thread.end.backwards()).id == messages[-1].id
 
-    def _stand(self) -> None:
+    def _go_to_pause(self) -> None:
         if self._now is None:
             return
         steps = Steps(
@@ -360,18 +367,22 @@ class Pause:
 
         Unchanged messages are replaced by the run's own message objects.
         """
-        now, steps = self._now, self._workbench.state.run_steps
+        now = self._now
+        steps = self._workbench.state.run_steps
         if now is None or steps is None:
             return None
         own = {message.id: message for message in now.buffer.messages}
-        messages = tuple(_own(message, own.get(message.id)) for message in steps.buffer.messages)
+        messages = tuple(
+            _prefer_own(message, own.get(message.id)) for message in steps.buffer.messages
+        )
         return Buffer(
             messages, now.buffer.prompt
         ), steps.state if steps.policy == self._policy else None
 
     def forget(self) -> None:
         """Discard the steps that were taken on the paused buffer."""
-        now, state = self._now, self._workbench.state
+        now = self._now
+        state = self._workbench.state
         if now is not None and state.run_is_open:
             trees = {
                 key: tree for key, tree in state.trees.items() if key[:2] != (now.thread, None)
@@ -380,7 +391,8 @@ class Pause:
 
     def leave(self) -> None:
         """Make the playhead follow the newest request of the resumed run again, if it was at the end."""
-        now, state = self._now, self._workbench.state
+        now = self._now
+        state = self._workbench.state
         self.forget()
         self._now = None
         if (
@@ -392,7 +404,7 @@ class Pause:
             self._workbench.last()
 
 
-def _own(message: Message, own: Message | None) -> Message:
+def _prefer_own(message: Message, own: Message | None) -> Message:
     """Return the run's own message if the one read from the journal differs only in line and time."""
     if own is None or message is own:
         return message

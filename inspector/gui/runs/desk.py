@@ -40,12 +40,10 @@ class RunDesk:
         window: QWidget,
         follow: Callable[[str], None],
     ) -> None:
-        self._workbench, self._bridge, self._settings, self._window = (
-            workbench,
-            bridge,
-            settings,
-            window,
-        )
+        self._workbench = workbench
+        self._bridge = bridge
+        self._settings = settings
+        self._window = window
         self.controller = RunController(workbench, bridge, settings, follow)
 
     def ask_new(self) -> None:
@@ -81,7 +79,7 @@ class RunDesk:
         )
         own = bool(state.buffer().prompt.system)
         dialog = RunDialog(
-            self._window, self._settings, self._bridge, first, says=_forked(state), own=own
+            self._window, self._settings, self._bridge, first, says=_fork_words(state), own=own
         )
         dialog.exec()
         if dialog.plan is not None:
@@ -170,7 +168,7 @@ class RunDesk:
         )
 
 
-def _forked(state: State) -> str:
+def _fork_words(state: State) -> str:
     place = (
         "the buffer after the last record"
         if state.at is None
@@ -195,7 +193,9 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
     def make() -> "Plan":
         from inspector.agent.starting import fork
 
-        session, thread, steps = state.session, state.thread, state.steps
+        session = state.session
+        thread = state.thread
+        steps = state.steps
         assert session is not None
         assert thread is not None
         stepped = steps.buffer if steps is not None and steps.stepped else None
@@ -204,7 +204,7 @@ def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:
         )
         origin = dict(forked.forked_from)
         if steps is not None and stepped is not None:
-            origin["steps"] = [steps.taken[at].name for at in steps.own_path]
+            origin["steps"] = [steps.taken[step].name for step in steps.own_path]
         same = (state.choices.policy, state.choices.settings) == (plan.policy, plan.settings)
         return replace(
             plan,

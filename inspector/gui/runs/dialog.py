@@ -66,7 +66,8 @@ class RunDialog(FormDialog):
     ) -> None:
         super().__init__(parent, "Run an agent", "Run")
         self.resize(680, 560)
-        self._settings, self._needs_task = settings, not says
+        self._settings = settings
+        self._needs_task = not says
         self.plan: Plan | None = None
         asks = "What is to be done?" if not says else "What is to be done next? May stay empty."
         self.task = _task_field("Task", first.task, asks)
@@ -114,10 +115,14 @@ class RunDialog(FormDialog):
     def _accept(self) -> None:
         digits = self.limit.text().replace(",", "").replace(" ", "").strip()
         window = (digits_of(digits) or 0) if digits else None
-        workspace, record = self.workspace.text().strip(), self.record.text().strip()
-        task, model = self.task.toPlainText().strip(), self.provider.model.text().strip()
-        policy, settings = self.policy.policy, self.policy.settings
-        permissions, needs_by = self.permissions.currentData(), self.needs.currentData()
+        workspace = self.workspace.text().strip()
+        record = self.record.text().strip()
+        task = self.task.toPlainText().strip()
+        model = self.provider.model.text().strip()
+        policy = self.policy.policy
+        settings = self.policy.settings
+        permissions = self.permissions.currentData()
+        needs_by = self.needs.currentData()
         plan = Plan(
             task=task,
             workspace=Path(workspace),
@@ -281,9 +286,10 @@ class PolicyForm(QWidget):
         self._show()
 
     def _show(self) -> None:
-        by, changed = find_policy(self.policy), {name for name, _ in self.settings}
+        policy = find_policy(self.policy)
+        changed = {name for name, _ in self.settings}
         self._rows.show_values(
-            by.name, now=by.settings(self.settings), own=by.settings(), changed=changed
+            policy.name, now=policy.settings(self.settings), own=policy.settings(), changed=changed
         )
         self.more.setText(f"Settings: {plural(len(changed), 'change') if changed else 'its own'} ▾")
 
@@ -326,8 +332,9 @@ def remembered(settings: Settings) -> Plan:
         values["workspace"] = Path(values["workspace"])
     if address_trouble(values.get("provider", "")):  # stored by an earlier version
         del values["provider"]
-    pairs = tuple(
-        (str(pair[0]), str(pair[1])) for pair in stored.get("settings") or () if len(pair) == 2
-    )
-    window = stored.get("window") if isinstance(stored.get("window"), int) else None
+    stored_pairs = (pair for pair in stored.get("settings") or () if len(pair) == 2)
+    pairs = tuple((str(name), str(value)) for name, value in stored_pairs)
+    window = stored.get("window")
+    if not isinstance(window, int):
+        window = None
     return replace(plan, **values, settings=pairs, window=window)

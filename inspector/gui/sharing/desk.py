@@ -29,7 +29,8 @@ class SharingDesk:
     """The actions of the commands for sharing. Jobs run on worker threads."""
 
     def __init__(self, desk: Desk, parent: QWidget) -> None:
-        self._desk, self._parent = desk, parent
+        self._desk = desk
+        self._parent = parent
 
     def commands(self) -> tuple[Command, ...]:
         """Return the commands for sharing."""
@@ -43,8 +44,10 @@ class SharingDesk:
         from inspector.gui.sharing.review_dialog import ReviewDialog
         from inspector.workbench.sharing.report import ReportDraft, draft_report
 
-        bench, state = self._desk.workbench, self._desk.workbench.state
-        session, thread = state.session, state.thread
+        bench = self._desk.workbench
+        state = self._desk.workbench.state
+        session = state.session
+        thread = state.thread
         if session is None or thread is None:
             self._desk.say("Open a transcript first.")
             return
@@ -86,7 +89,8 @@ class SharingDesk:
             if not path:
                 return
             work = replace(draft.work, note=dialog.note_text())
-            noted, redaction = replace(draft, work=work), dialog.redaction()
+            noted = replace(draft, work=work)
+            redaction = dialog.redaction()
 
             def pack() -> tuple[bytes, str]:
                 packed = noted.pack(redaction)

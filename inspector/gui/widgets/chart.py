@@ -49,9 +49,13 @@ def round_step(least: float) -> float:
 
 def round_values(scale: LinearScale, apart: float, least: float = 0.0) -> list[float]:
     """Return round values on a scale that are at least `apart` pixels and at least `least` in value from each other."""
-    step = round_step(max(apart / (abs(scale.per_value) or 1), least))
+    pixels_per_value = abs(scale.per_value) or 1
+    step = round_step(max(apart / pixels_per_value, least))
     low, high = sorted((scale.low, scale.high))
-    return [n * step for n in range(ceil(low / step - 1e-9), floor(high / step + 1e-9) + 1)]
+    # the small number keeps the ends of the scale, whose quotients may be off by a rounding error
+    first = ceil(low / step - 1e-9)
+    last = floor(high / step + 1e-9)
+    return [index * step for index in range(first, last + 1)]
 
 
 def paint_grid(

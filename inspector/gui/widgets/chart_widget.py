@@ -111,10 +111,8 @@ class Chart(Guarded, QWidget):
         least: float = 0.0,
     ) -> None:
         """Write round numbers below the plot, moved inwards if they would leave the widget."""
-        metrics, widest = (
-            self.metrics,
-            self.metrics.horizontalAdvance(spell(max(across.high, -across.low))),
-        )
+        metrics = self.metrics
+        widest = self.metrics.horizontalAdvance(spell(max(across.high, -across.low)))
         painter.setPen(ink(self._theme.colours.quiet))
         for value in round_values(across, widest + NUMBERS_ACROSS, least):
             words = spell(value)
@@ -141,16 +139,16 @@ class Chart(Guarded, QWidget):
     # -- mouse ---------------------------------------------------------------------------------------------------------
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        at = self.request_at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and at is not None:
-            self.moved.emit(at)
+        request = self.request_at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and request is not None:
+            self.moved.emit(request)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = self.request_at(event.position())
+        request = self.request_at(event.position())
         self.setCursor(
-            Qt.CursorShape.ArrowCursor if at is None else Qt.CursorShape.PointingHandCursor
+            Qt.CursorShape.ArrowCursor if request is None else Qt.CursorShape.PointingHandCursor
         )
-        self.hovered.emit("" if at is None else self.about(at))
+        self.hovered.emit("" if request is None else self.about(request))
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)

@@ -1,6 +1,6 @@
 """A group of choices shown as chips, one of them checked, in as many lines as needed."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QMargins, QPoint, QRect, QSize, Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QLayout, QLayoutItem, QPushButton, QWidget
@@ -70,23 +70,24 @@ class Flow(Guarded, QLayout):
 
     def _place(self, rect: QRect, only_measure: bool) -> int:
         """Lay out the widgets, or only measure them if `only_measure`, and return the height."""
-        x, y, high = rect.left(), rect.top(), 0
+        x = rect.left()
+        y = rect.top()
+        row_height = 0
         placed: list[tuple[QLayoutItem, QRect]] = []
         for item in self._items:
             if item.isEmpty():
                 continue
             size = item.sizeHint()
             if x > rect.left() and x + size.width() > rect.right() + 1:
-                x, y, high = rect.left(), y + high + self._gap, 0
+                x = rect.left()
+                y += row_height + self._gap
+                row_height = 0
             placed.append((item, QRect(QPoint(x, y), size)))
-            x, high = x + size.width() + self._gap, max(high, size.height())
+            x += size.width() + self._gap
+            row_height = max(row_height, size.height())
         if not only_measure:
-            highest: dict[int, int] = {}
-            for _, place in placed:
-                highest[place.y()] = max(place.height(), highest.get(place.y(), 0))
-            for item, place in placed:
-                item.setGeometry(place.translated(0, (highest[place.y()] - place.height()) // 2))
-        return y + high - rect.top()
+            _centre_in_rows(placed)
+        return y + row_height - rect.top()
 
 
 def flow(
@@ -132,3 +133,13 @@ class Chips(QWidget):
         """Check the chip of `word` without emitting `chosen`."""
         if word in self.buttons:
             self.buttons[word].setChecked(True)
+
+
+def _centre_in_rows(placed: Sequence[tuple[QLayoutItem, QRect]]) -> None:
+    """Give the items their places, each in the middle of its row, which is as high as its highest item."""
+    row_heights: dict[int, int] = {}
+    for _, place in placed:
+        row_heights[place.y()] = max(place.height(), row_heights.get(place.y(), 0))
+    for item, place in placed:
+        spare = row_heights[place.y()] - place.height()
+        item.setGeometry(place.translated(0, spare // 2))

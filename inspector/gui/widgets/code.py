@@ -104,8 +104,8 @@ class CodeStretch:
     def between(self, start: int, end: int) -> Iterator[ColouredSpan]:
         """Yield the spans between two indices of the text, in order and cut to the range."""
         spans = self.spans or ()
-        for n in range(bisect_right(spans, start, key=lambda span: span.end), len(spans)):
-            span = spans[n]
+        for index in range(bisect_right(spans, start, key=lambda span: span.end), len(spans)):
+            span = spans[index]
             if span.start >= end:
                 return
             yield ColouredSpan(max(start, span.start), min(end, span.end), span.kind)
@@ -129,17 +129,21 @@ def split_fences(text: str) -> Iterator[tuple[str, str | None]]:
     Returns:
         Each stretch with its language: empty if the fence names none, None outside of fences.
     """
-    at, opened, language = 0, "", ""
+    position = 0
+    opened = ""
+    language = ""
     for match in _FENCE.finditer(text):
         sign, info = match.groups()
         if not opened:
-            yield text[at : match.end() + 1], None
-            at, opened = match.end() + 1, sign
+            yield text[position : match.end() + 1], None
+            position = match.end() + 1
+            opened = sign
             language = language_of((info.split() or [""])[0].strip("{}."))
         elif sign.startswith(opened) and not info.strip():
-            yield text[at : match.start()], language
-            at, opened = match.start(), ""
-    yield text[at:], language if opened else None
+            yield text[position : match.start()], language
+            position = match.start()
+            opened = ""
+    yield text[position:], language if opened else None
 
 
 _BETWEEN_LOOKS = 32
@@ -165,32 +169,39 @@ def _spans(text: str, language: str) -> Iterator[ColouredSpan | None]:
     lines = list(_code_lines(text))
     if lexer is None or not lines:
         return
-    starts, length = [0], 0
+    starts = [0]
+    length = 0
     for first, last in lines:
         length += last - first
         starts.append(length)
     tokens = lexer.get_tokens_unprocessed("".join(text[first:last] for first, last in lines))
-    for number, (at, token, value) in enumerate(tokens):
+    for number, (position, token, value) in enumerate(tokens):
         if not number % _BETWEEN_LOOKS:
             yield None
-        if (kind := _kind(token)) is None:
+        kind = _kind(token)
+        if kind is None:
             continue
-        end, n = at + len(value), bisect_right(starts, at) - 1
-        while n < len(lines) and starts[n] < end:
-            shift = lines[n][0] - starts[n]
-            yield ColouredSpan(max(at, starts[n]) + shift, min(end, starts[n + 1]) + shift, kind)
-            n += 1
+        end = position + len(value)
+        line = bisect_right(starts, position) - 1
+        while line < len(lines) and starts[line] < end:
+            line_start, _ = lines[line]
+            shift = line_start - starts[line]
+            first = max(position, starts[line])
+            last = min(end, starts[line + 1])
+            yield ColouredSpan(first + shift, last + shift, kind)
+            line += 1
 
 
 def _code_lines(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and the end index of each line of code."""
-    counted, at = has_line_numbers(text), 0
-    while at < min(len(text), MOST_CODE):
-        end = text.find("\n", at) + 1 or len(text)
-        number = _NUMBER.match(text, at, end) if counted else None
-        if (number or not counted) and end - at <= LONG_CODE:
-            yield number.end() if number else at, end
-        at = end
+    counted = has_line_numbers(text)
+    position = 0
+    while position < min(len(text), MOST_CODE):
+        end = text.find("\n", position) + 1 or len(text)
+        number = _NUMBER.match(text, position, end) if counted else None
+        if (number or not counted) and end - position <= LONG_CODE:
+            yield number.end() if number else position, end
+        position = end
 
 
 @lru_cache(maxsize=1_000)

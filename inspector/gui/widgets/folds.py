@@ -54,9 +54,10 @@ class JsonFolds:
 
     def add(self, placed: PlacedPiece) -> None:
         """Add the folds of an inserted piece. Nested objects and lists with more than TALL lines are folded at once."""
-        piece, begins = placed.piece, self._document.findBlock(placed.start).blockNumber()
-        for at, count in piece.brackets:
-            position = piece.display.place(at)
+        piece = placed.piece
+        begins = self._document.findBlock(placed.start).blockNumber()
+        for place, count in piece.brackets:
+            position = piece.display.place(place)
             number = self._document.findBlock(placed.position(position)).blockNumber()
             if not count:
                 self._open.append(number)
@@ -122,7 +123,7 @@ class JsonFolds:
             self._show(range(fold.first + 1, fold.last + 1), False)
         else:
             self._folded.remove(fold.first)
-            self._show(self._shown_in(fold), True)
+            self._show(self._blocks_shown_by(fold), True)
 
     def reveal(self, block: QTextBlock) -> None:
         """Unfold every fold that hides a block."""
@@ -137,7 +138,7 @@ class JsonFolds:
             if (first in self._folded) != (folded and fold.tall):
                 self.toggle(fold)
 
-    def _shown_in(self, fold: JsonFold) -> Iterator[int]:
+    def _blocks_shown_by(self, fold: JsonFold) -> Iterator[int]:
         """Yield the numbers of the blocks that unfolding would show, without those inside nested folds."""
         number = fold.first + 1
         while number <= fold.last:

@@ -141,7 +141,8 @@ class Picture(Guarded, QWidget):
 
     def __init__(self, image: Image, size: QSize, caption: QLabel) -> None:
         super().__init__()
-        self.image, self.caption = image, caption
+        self.image = image
+        self.caption = caption
         self.picture: QImage | None = None
         self._size = size
         self.setAccessibleName(caption.text())
@@ -164,7 +165,8 @@ class Picture(Guarded, QWidget):
 
     def heightForWidth(self, width: int) -> int:
         size = self._size
-        return max(1, min(size.height(), size.height() * width // max(1, size.width())))
+        scaled_height = size.height() * width // max(1, size.width())
+        return max(1, min(size.height(), scaled_height))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the picture from the top left, scaled down to fit. If it is not decoded, request decoding."""
@@ -209,7 +211,7 @@ class ImageStrip(Guarded, QScrollArea):
         if images:
             chosen = list(zip(images, captions, strict=False))
             self._measuring = self._bridge.run(
-                lambda task: [_measured(image, task) for image, _ in chosen],
+                lambda task: [_measure_or_explain(image, task) for image, _ in chosen],
                 lambda sizes: self._show(chosen, sizes),
             )
         self.setVisible(bool(images))
@@ -263,11 +265,11 @@ class ImageStrip(Guarded, QScrollArea):
     def _decode(self, picture: Picture) -> None:
         self._decoding = self._bridge.run(
             lambda task: decode_image(picture.image),
-            lambda image: self._decoded(picture, image),
-            lambda error: self._refused(picture, error),
+            lambda image: self._show_picture(picture, image),
+            lambda error: self._show_refusal(picture, error),
         )
 
-    def _decoded(self, picture: Picture, image: QImage) -> None:
+    def _show_picture(self, picture: Picture, image: QImage) -> None:
         self._decoding = None
         picture.picture = image
         picture.update()
@@ -285,14 +287,14 @@ class ImageStrip(Guarded, QScrollArea):
             old.picture = None
             self._kept.remove(old)
 
-    def _refused(self, picture: Picture, error: InspectorError) -> None:
+    def _show_refusal(self, picture: Picture, error: InspectorError) -> None:
         self._decoding = None
         picture.caption.setText(str(error))
         picture.hide()
         self._decode_next()
 
 
-def _measured(image: Image, task: Task) -> tuple[QSize, QSize] | str:
+def _measure_or_explain(image: Image, task: Task) -> tuple[QSize, QSize] | str:
     try:
         return measure_image(image) if not task.cancelled() else ""
     except CannotShow as why:

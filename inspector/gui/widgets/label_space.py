@@ -21,7 +21,8 @@ class LabelSpace:
     def __init__(
         self, area: QRectF, is_crossed: Callable[[QRectF], bool] = lambda room: False
     ) -> None:
-        self._area, self.is_crossed = area, is_crossed
+        self._area = area
+        self.is_crossed = is_crossed
         self.taken: list[QRectF] = []
         self._edges: list[tuple[float, float, float, float]] = []
         """Edges of the reserved rectangles (left, top, right, bottom), for fast tests of many labels at many places."""
@@ -108,7 +109,8 @@ def stack_labels(tops: Sequence[float], heights: Sequence[float], room: float) -
     Returns:
         One top per label; empty if there is no room for all.
     """
-    places, floor = list[float](), room
+    places = list[float]()
+    floor = room
     for top, height in zip(reversed(tops), reversed(heights), strict=True):
         places.append(min(top, floor - height))
         floor = places[-1]

@@ -81,7 +81,8 @@ class MarkdownView(Guarded, QTextEdit):
     def selected(self) -> tuple[int, int]:
         """Return start and end of the selection in the rendered text; both are the cursor position if nothing is
         selected."""
-        cursor, text = self.textCursor(), self.shown_text()
+        cursor = self.textCursor()
+        text = self.shown_text()
         return _code_points(text, cursor.selectionStart()), _code_points(
             text, cursor.selectionEnd()
         )
@@ -137,12 +138,11 @@ class MarkdownView(Guarded, QTextEdit):
 
     def _style_block(self, block: QTextBlock, cursor: QTextCursor) -> None:
         """Style a block: bold headings of normal size, the fixed font for code, and links that look like text."""
-        is_heading, is_code = (
-            block.blockFormat().headingLevel() > 0,
-            block.blockFormat().hasProperty(_CODE),
-        )
+        is_heading = block.blockFormat().headingLevel() > 0
+        is_code = block.blockFormat().hasProperty(_CODE)
         for fragment in _fragments(block):
-            original, style = fragment.charFormat(), QTextCharFormat()
+            original = fragment.charFormat()
+            style = QTextCharFormat()
             if is_heading:
                 style.setProperty(_SIZE, 0)
                 style.setFontWeight(QFont.Weight.DemiBold)
@@ -180,8 +180,8 @@ def _blocks(document: QTextDocument) -> Iterator[QTextBlock]:
 def _fragments(block: QTextBlock) -> Iterator[QTextFragment]:
     """Yield the fragments of a block, collected before any of them is changed."""
     fragments = []
-    at = block.begin()
-    while not at.atEnd():
-        fragments.append(at.fragment())
-        at += 1
+    iterator = block.begin()
+    while not iterator.atEnd():
+        fragments.append(iterator.fragment())
+        iterator += 1
     yield from fragments

@@ -32,13 +32,17 @@ class Overlay(Guarded, QWidget):
         self.setStyleSheet("background: transparent")
         view.viewport().installEventFilter(self)
         box.sigRangeChanged.connect(self.update)
-        self._view, self._theme, self._box = view, theme, box
+        self._view = view
+        self._theme = theme
+        self._box = box
         self._at: int | None = None
         self._picture: QPixmap | None = None
         """The last picture; None if it is outdated."""
         self._pictured: tuple[object, ...] = ()
         """Geometry, font and colours of the last picture."""
-        self._area, self._pixels, self._range = QRectF(), QRectF(), QRectF()
+        self._area = QRectF()
+        self._pixels = QRectF()
+        self._range = QRectF()
         """The covered pixels, the visible range in pixels, and the visible range in requests and tokens, set when
         painting."""
         self.labels = LabelSpace(self._area)
@@ -64,7 +68,8 @@ class Overlay(Guarded, QWidget):
         """Paint everything, or copy the last picture if only the plot below has changed."""
         self._area, self._range = area_of(self._box), QRectF(self._box.viewRect())
         self._pixels = QRectF(self._box.mapRectToScene(self._box.rect()))
-        font, ratio = ui_font(self._theme.small), self.devicePixelRatioF()
+        font = ui_font(self._theme.small)
+        ratio = self.devicePixelRatioF()
         key = (self._area, self._range, self._pixels, self.size(), ratio, font, self._theme.colours)
         if self._picture is None or self._pictured != key:
             picture = QPixmap(self.size() * ratio)
@@ -75,7 +80,8 @@ class Overlay(Guarded, QWidget):
                 painter.setFont(font)
                 self.labels = LabelSpace(self._area, self._is_crossed)
                 self._paint(painter, self._area)
-            self._picture, self._pictured = picture, key
+            self._picture = picture
+            self._pictured = key
         with QPainter(self) as painter:
             painter.drawPixmap(0, 0, self._picture)
 
@@ -90,7 +96,8 @@ class Overlay(Guarded, QWidget):
 
         Computed here because Qt's mapping takes six calls for each of many points.
         """
-        area, seen = self._pixels, self._range
+        area = self._pixels
+        seen = self._range
         right = (x - seen.left()) / seen.width() * area.width()
         up = (y - seen.top()) / seen.height() * area.height()
         return QPointF(area.left() + right, area.bottom() - up)
@@ -101,14 +108,17 @@ class Overlay(Guarded, QWidget):
 
     def _paint_playhead(self, painter: QPainter, x: float, foot: float, above: float = 2) -> None:
         """Paint the line from the top down to `foot`, and the request number `above` pixels above the bottom."""
-        area, colour = self._area, self._theme.colours.playhead
+        area = self._area
+        colour = self._theme.colours.playhead
         painter.setPen(QPen(ink(colour), 1.5))
         painter.drawLine(QPointF(x, area.top()), QPointF(x, foot))
         word = "end" if self._at is None else f"{self._at:,}"
         size = label_size(painter, word)
-        top, far = area.bottom() - size.height() - above, size.width()
-        near, others = (x + 4, x - far - 4), (x + 9, *(x - far - away for away in range(9, 60, 5)))
-        ups = [top - n * size.height() for n in range(9)]
+        top = area.bottom() - size.height() - above
+        far = size.width()
+        near = (x + 4, x - far - 4)
+        others = (x + 9, *(x - far - away for away in range(9, 60, 5)))
+        ups = [top - line * size.height() for line in range(9)]
         corners = [QPointF(left, up) for up in (top, area.top() + 1) for left in near]
         corners += [QPointF(left, up) for up in ups for left in (*near, *others)]
         room = self.labels.place(size, corners) or QRectF(

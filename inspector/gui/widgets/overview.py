@@ -70,7 +70,8 @@ class Overview(Guarded, QWidget):
 
     def __init__(self, theme: Theme, text: PlainText) -> None:
         super().__init__()
-        self._theme, self._text = theme, text
+        self._theme = theme
+        self._text = text
         self._pieces: Sequence[PlacedPiece] = ()
         self._piece_count = 0
         """Number of pieces that were searched for landmarks."""
@@ -126,7 +127,8 @@ class Overview(Guarded, QWidget):
 
     def _code_landmark(self, placed: PlacedPiece) -> Landmark:
         """Return the landmark of a piece of code, merged with that of directly preceding code."""
-        start, rules = placed.start, placed.piece.rules
+        start = placed.start
+        rules = placed.piece.rules
         former = self._landmarks[-1] if self._landmarks else None
         if former is not None and former.kind == "code" and former.end == start:
             start = self._landmarks.pop().start
@@ -178,12 +180,17 @@ class Overview(Guarded, QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the visible part of the text as a background, and the marks over it."""
-        c = self._theme.colours
-        colours = {"code": c.missing, "heading": c.quiet, "hit": c.accent, "error": c.high}
+        palette = self._theme.colours
+        colours = {
+            "code": palette.missing,
+            "heading": palette.quiet,
+            "hit": palette.accent,
+            "error": palette.high,
+        }
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(ink(c.hover if self._grip is None else c.selected))
+            painter.setBrush(ink(palette.hover if self._grip is None else palette.selected))
             painter.drawRoundedRect(self._visible_part(), CHOICE_RADIUS, CHOICE_RADIUS)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
             for kind, (left, width) in _COLUMNS.items():
@@ -192,7 +199,7 @@ class Overview(Guarded, QWidget):
                     if mark.kind == kind:
                         painter.fillRect(QRectF(left, top, width, bottom - top), colour)
             if self.hasFocus():
-                painter.setPen(ink(c.accent))
+                painter.setPen(ink(palette.accent))
                 painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _visible_part(self) -> QRectF:
@@ -216,7 +223,7 @@ class Overview(Guarded, QWidget):
 
     def _jump_to(self, mark: Landmark) -> None:
         marks = [place[2] for place in self.places]
-        self._current = next(n for n, other in enumerate(marks) if other is mark)
+        self._current = next(index for index, other in enumerate(marks) if other is mark)
         self._text.go_to(mark.start)
         self.setAccessibleDescription(
             f"{mark.kind} {self._current + 1:,} of {len(marks):,}: {mark.words}"
@@ -254,7 +261,8 @@ class Overview(Guarded, QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Jump to the previous or next mark on Up and Down, to the ends on Home and End; Enter focuses the text."""
-        key, last = event.key(), len(self.places) - 1
+        key = event.key()
+        last = len(self.places) - 1
         targets = {
             Qt.Key.Key_Up: self._current - 1,
             Qt.Key.Key_Down: self._current + 1,

@@ -108,10 +108,12 @@ class PaintedRow(Guarded, QStyledItemDelegate):
 
     def ground(self, row: Any, marked: int) -> str:
         """Return the background colour of a row that is PLAIN, HOVERED or CHOSEN."""
-        c = self._theme.colours
-        return (c.window, c.faint, c.selected)[marked]
+        colours = self._theme.colours
+        return (colours.window, colours.faint, colours.selected)[marked]
 
-    def paint_row(self, painter: QPainter, rect: QRect, row: Any, marked: int, c: Colours) -> None:
+    def paint_row(
+        self, painter: QPainter, rect: QRect, row: Any, marked: int, colours: Colours
+    ) -> None:
         """Paint a row over its background."""
         raise NotImplementedError
 
@@ -127,7 +129,9 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         row = index.data(PaintedModel.ROW)
         if row is None:
             return
-        rect, state, flag = option.rect, option.state, QStyle.StateFlag
+        rect = option.rect
+        state = option.state
+        flag = QStyle.StateFlag
         marked = HOVERED if state & flag.State_MouseOver else PLAIN
         if state & flag.State_Selected:
             marked = CHOSEN
@@ -150,14 +154,16 @@ class PaintedRow(Guarded, QStyledItemDelegate):
         painter.drawPixmap(rect.topLeft(), cached[0])
 
     def _picture(self, row: Any, size: QSize, font: QFont, marked: int, density: float) -> QPixmap:
-        picture, rect, c = QPixmap(size * density), QRect(QPoint(0, 0), size), self._theme.colours
+        picture = QPixmap(size * density)
+        rect = QRect(QPoint(0, 0), size)
+        colours = self._theme.colours
         picture.setDevicePixelRatio(density)
         picture.fill(ink(self.ground(row, marked)))
         with QPainter(picture) as painter:
             painter.setFont(font)
-            painter.setPen(ink(c.line))
+            painter.setPen(ink(colours.line))
             painter.drawLine(rect.bottomLeft(), rect.bottomRight())
-            self.paint_row(painter, rect, row, marked, c)
+            self.paint_row(painter, rect, row, marked, colours)
         return picture
 
 
@@ -169,17 +175,18 @@ class PaintedCell(Guarded, QStyledItemDelegate):
         self._theme = theme
 
     def paint_cell(
-        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, colours: Colours
     ) -> None:
         """Paint a cell; `chosen` says whether its row is selected."""
         raise NotImplementedError
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        chosen, c = bool(option.state & QStyle.StateFlag.State_Selected), self._theme.colours
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        colours = self._theme.colours
         painter.save()
-        painter.fillRect(option.rect, ink(c.selected if chosen else c.window))
+        painter.fillRect(option.rect, ink(colours.selected if chosen else colours.window))
         painter.setFont(option.font)
-        self.paint_cell(painter, option.rect, index, chosen, c)
+        self.paint_cell(painter, option.rect, index, chosen, colours)
         painter.restore()
 
 
@@ -218,7 +225,8 @@ def paint_subject(painter: QPainter, room: QRect, row: MessageRow, colour: str, 
     if not row.subject:
         paint_text(painter, room, text=line, colour=colour)
         return
-    subject, metrics = visible(row.subject).text, painter.fontMetrics()
+    subject = visible(row.subject).text
+    metrics = painter.fontMetrics()
     width = metrics.horizontalAdvance(subject)
     if width > room.width() and " " not in subject:
         subject = metrics.elidedText(subject, Qt.TextElideMode.ElideLeft, room.width())
@@ -238,7 +246,8 @@ def paint_subject_above(
         below: room of the second line, which may be wider.
     """
     metrics = painter.fontMetrics()
-    first, second = visible(row.subject or row.line).text, visible(row.line).text
+    first = visible(row.subject or row.line).text
+    second = visible(row.line).text
     is_path = bool(row.subject) and " " not in first
     if is_path:
         first = metrics.elidedText(first, Qt.TextElideMode.ElideLeft, above.width())
@@ -264,7 +273,8 @@ def split_line(text: str, metrics: QFontMetrics, width: int) -> tuple[str, str]:
 
 def paint_bold(painter: QPainter, room: QRect, text: str, colour: str, how: int = MIDDLE) -> None:
     """Paint one line in a slightly heavier weight."""
-    plain, bold = QFont(painter.font()), QFont(painter.font())
+    plain = QFont(painter.font())
+    bold = QFont(painter.font())
     bold.setWeight(QFont.Weight.DemiBold)
     painter.setFont(bold)
     paint_text(painter, room, text, colour, how)
@@ -364,7 +374,9 @@ class PaintedHead(Guarded, QWidget):
             columns: Returns the columns for a row of a given size.
         """
         super().__init__()
-        self._theme, self._rows, self._columns = theme, rows, columns
+        self._theme = theme
+        self._rows = rows
+        self._columns = columns
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:

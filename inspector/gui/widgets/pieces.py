@@ -93,7 +93,7 @@ def _split_body(section: Section) -> Iterator[Piece]:
     if section.look == "code" and not section.language:
         indented = pretty(section.text)
         if indented is not None:
-            for text, brackets in _gathered(indented):
+            for text, brackets in _join_tokens(indented):
                 yield Piece(visible(text), section.look, "json", brackets=brackets)
             return
     for text, look, language in _stretches(section):
@@ -107,10 +107,10 @@ def _split_stretch(text: str, look: Look, language: str, strict: bool) -> Iterat
         is_diff = looks_like_diff(text)
     code = CodeStretch(text, language) if language and not is_diff else None
     rules: Rules = "diff" if is_diff else ""
-    at = 0
+    position = 0
     for chunk in split_text(text):
-        yield Piece(visible(chunk, strict=strict), look, rules, code, at)
-        at += len(chunk)
+        yield Piece(visible(chunk, strict=strict), look, rules, code, position)
+        position += len(chunk)
 
 
 def _stretches(section: Section) -> Iterator[tuple[str, Look, str]]:
@@ -131,24 +131,28 @@ def _self_mapped(text: str) -> Shown:
 
 def split_text(text: str) -> Iterator[str]:
     """Yield stretches of about PIECE characters, split at line ends if there are any, never inside CR LF."""
-    at = 0
-    while len(text) - at > PIECE:
-        end = text.rfind("\n", at + PIECE // 2, at + PIECE) + 1 or at + PIECE
+    position = 0
+    while len(text) - position > PIECE:
+        end = text.rfind("\n", position + PIECE // 2, position + PIECE) + 1 or position + PIECE
         end += text[end - 1 : end + 1] == "\r\n"
-        yield text[at:end]
-        at = end
-    if at < len(text):
-        yield text[at:]
+        yield text[position:end]
+        position = end
+    if position < len(text):
+        yield text[position:]
 
 
-def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
+def _join_tokens(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
     """Join tokens into stretches of about PIECE characters, with their brackets. A longer token is split."""
-    held, brackets, counts = list[str](), list[tuple[int, int]](), list[int]()
+    held = list[str]()
+    brackets = list[tuple[int, int]]()
+    counts = list[int]()
     length = 0
     for token in tokens:
         if length + len(token) > PIECE and token[0] == "\n":
             yield from _split_with_brackets("".join(held), brackets)
-            held, brackets, length = [], [], 0
+            held = []
+            brackets = []
+            length = 0
         if token in _OPEN:
             brackets.append((length, 0))
             counts.append(1)
@@ -164,11 +168,15 @@ def _gathered(tokens: Iterable[str]) -> Iterator[tuple[str, tuple[tuple[int, int
 def _split_with_brackets(
     text: str, brackets: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[str, tuple[tuple[int, int], ...]]]:
-    at = 0
+    position = 0
     for chunk in split_text(text):
-        inside = [(place - at, count) for place, count in brackets if at <= place < at + len(chunk)]
+        inside = [
+            (place - position, count)
+            for place, count in brackets
+            if position <= place < position + len(chunk)
+        ]
         yield chunk, tuple(inside)
-        at += len(chunk)
+        position += len(chunk)
 
 
 # -- where pieces lie in the document ----------------------------------------------------------------------------------
@@ -183,7 +191,8 @@ class PlacedPiece(NamedTuple):
 
     def code_point(self, at: int) -> int:
         """Convert a position of Qt to an index into the piece's text."""
-        text, local = self.piece.display.text, at - self.start
+        text = self.piece.display.text
+        local = at - self.start
         if self.end - self.start == len(text):
             return local
         return len(text.encode("utf-16-le")[: 2 * local].decode("utf-16-le", "ignore"))
@@ -242,18 +251,19 @@ def pretty(text: str) -> Iterator[str] | None:
     """
     if len(text) > PRETTY_LIMIT or text.lstrip()[:1] not in ("{", "["):
         return None
-    return None if value_in(text) is None else _indented(text)
+    return None if value_in(text) is None else _indent(text)
 
 
-def _indented(text: str) -> Iterator[str]:
-    depth, at, previous = 0, 0, ""
-    while match := _TOKEN.search(text, at):
-        token, at = match.group(), match.end()
+def _indent(text: str) -> Iterator[str]:
+    depth = 0
+    position = 0
+    previous = ""
+    while match := _TOKEN.search(text, position):
+        token = match.group()
+        position = match.end()
         if token == "[" and (flat := _FLAT.match(text, match.start(), match.start() + SHORT)):
-            token, at = (
-                "".join(", " if t == "," else t for t in _TOKEN.findall(flat.group())),
-                flat.end(),
-            )
+            token = "".join(", " if t == "," else t for t in _TOKEN.findall(flat.group()))
+            position = flat.end()
         if token in _CLOSE:
             depth -= 1
             if previous not in _OPEN:

@@ -135,7 +135,8 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
 
     def __init__(self, side: str, spell: Spell, line: bool = True) -> None:
         super().__init__(side, maxTickLength=0)
-        self._spell, self._lined = spell, line
+        self._spell = spell
+        self._lined = line
         self._widest = "+1000k"
         self._line: tuple[QPointF, QPointF] | None = None
         self._texts: list[tuple[QRectF, int, str]] = []
@@ -145,7 +146,9 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
 
     def respell(self, spell: Spell, widest: str) -> None:
         """Change how the numbers are written; none may be wider than `widest`."""
-        self._spell, self._widest, self.picture = spell, widest, None
+        self._spell = spell
+        self._widest = widest
+        self.picture = None
         self._fit()
 
     def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
@@ -156,11 +159,13 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         """Return the distance of the numbers beside a plot: as small as possible without overlaps."""
         if self.orientation != "left" or not high > low:
             return list(super().tickSpacing(low, high, size))
-        least = (high - low) * max(
-            NUMBERS_APART * self._metrics().height() / size, 1 / MOST_NUMBERS
-        )
+        least_pixels = NUMBERS_APART * self._metrics().height()
+        least_share = max(least_pixels / size, 1 / MOST_NUMBERS)
+        least = (high - low) * least_share
         power = floor(log10(least))
-        steps = [n * 10.0 ** (power + up) for up in (-1, 0, 1) for n in (1, 2, 5)]
+        steps = [
+            factor * 10.0 ** (power + exponent) for exponent in (-1, 0, 1) for factor in (1, 2, 5)
+        ]
         step = next(size for size in steps if size >= least)
         visible_steps = (size for size in steps if size <= min(step, high))
         return [(max(visible_steps, default=step), 0.0)]
@@ -197,7 +202,7 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
             measuring.end()
             self.picture = canvas
             self._line = specs[0][1:] if specs and self._lined else None
-            self._texts = list(self._fitting(specs[2] if specs else ()))
+            self._texts = list(self._fit_texts(specs[2] if specs else ()))
         if self._line is not None:
             painter.setPen(self.pen())
             painter.drawLine(*self._line)
@@ -206,15 +211,16 @@ class Axis(Guarded, pg.AxisItem):  # type: ignore[misc]
         for rect, flags, text in self._texts:
             painter.drawText(rect, int(flags), text)
 
-    def _fitting(
+    def _fit_texts(
         self, texts: Iterable[tuple[QRectF, int, str]]
     ) -> Iterator[tuple[QRectF, int, str]]:
         """Move the numbers at the ends inside the axis, and skip a number that would overlap the previous one."""
-        room, last = self.mapRectFromParent(self.geometry()), QRectF()
+        room = self.mapRectFromParent(self.geometry())
+        last = QRectF()
         for rect, flags, text in texts:
-            down = max(room.top() - rect.top(), min(0.0, room.bottom() - rect.bottom()))
-            right = max(room.left() - rect.left(), min(0.0, room.right() - rect.right()))
-            place = rect.translated(right, down)
+            across = _shift_into(rect.left(), rect.right(), room.left(), room.right())
+            down = _shift_into(rect.top(), rect.bottom(), room.top(), room.bottom())
+            place = rect.translated(across, down)
             if not place.adjusted(0, -1, 0, 1).intersects(last):
                 yield place, flags, text
                 last = place
@@ -253,7 +259,9 @@ class _GridLines(Guarded, pg.GraphicsObject):  # type: ignore[misc]
 
     def __init__(self, box: pg.ViewBox, axis: Axis, theme: Theme) -> None:
         super().__init__()
-        self._box, self._axis, self._theme = box, axis, theme
+        self._box = box
+        self._axis = axis
+        self._theme = theme
         self.setZValue(-10)
 
     def boundingRect(self) -> QRectF:
@@ -361,8 +369,8 @@ class Plot(Guarded, QWidget):
         return self.nearest(self._boxes[0].mapSceneToView(where).x())
 
     def _hover(self, where: QPointF) -> None:
-        at = self.under(where)
-        self.hovered.emit("" if at is None else self.about(at))
+        bar = self.under(where)
+        self.hovered.emit("" if bar is None else self.about(bar))
 
     def leaveEvent(self, event: QEvent) -> None:
         """Clear the text about the request under the mouse."""
@@ -370,14 +378,14 @@ class Plot(Guarded, QWidget):
         self.hovered.emit("")
 
     def _point(self, x: float) -> None:
-        at = self.nearest(x)
-        if at is not None:
-            self.moved.emit(at)
+        bar = self.nearest(x)
+        if bar is not None:
+            self.moved.emit(bar)
 
     def _offer(self, x: float, where: QPoint) -> None:
-        at = self.nearest(x)
-        if at is not None:
-            self.offered.emit(at, where)
+        bar = self.nearest(x)
+        if bar is not None:
+            self.offered.emit(bar, where)
 
     # -- looks ---------------------------------------------------------------------------------------------------------
 
@@ -399,3 +407,8 @@ _ABOVE_WINDOW = 1.04
 def set_height(plot: pg.PlotItem, top: float, window: int | None, headroom: float) -> None:
     """Set the axis range so that it ends above the highest value and above the context window, in tokens."""
     plot.setYRange(0, max(top * headroom, (window or 0) * _ABOVE_WINDOW), padding=0)
+
+
+def _shift_into(first: float, last: float, low: float, high: float) -> float:
+    """Return by how much the stretch from `first` to `last` must be moved to lie between `low` and `high`."""
+    return max(low - first, min(0.0, high - last))

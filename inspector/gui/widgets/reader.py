@@ -34,16 +34,14 @@ class FindBar(Guarded, QWidget):
         self.count = label(role="quiet")
         self._soon = delayed(self, milliseconds=120, call=self._find)
         self.field.textChanged.connect(self._soon.start)
-        view.filled.connect(self._again)
-        back, on = (
-            small_button("↑", lambda: self.step(-1), name="Previous"),
-            small_button("↓", lambda: self.step(1), name="Next"),
-        )
+        view.filled.connect(self._search_again)
+        back = small_button("↑", lambda: self.step(-1), name="Previous")
+        forward = small_button("↓", lambda: self.step(1), name="Next")
         row(
             (self.field, 1),
             self.count,
             back,
-            on,
+            forward,
             of=self,
             margins=(CONTROL_GAP, BOX_GAP, CONTROL_GAP, BOX_GAP),
         )
@@ -105,7 +103,7 @@ class FindBar(Guarded, QWidget):
         else:
             super().keyPressEvent(event)
 
-    def _again(self) -> None:
+    def _search_again(self) -> None:
         if self._searched and not self._hits:
             self.look_for(self.field.text())
         elif self.isVisible() and self.field.text():
@@ -114,8 +112,8 @@ class FindBar(Guarded, QWidget):
 
     def _find(self) -> None:
         self._hits = find_hits(self._view, self.field.text())
-        at = self._view.textCursor().selectionStart()
-        after_cursor = (n for n, hit in enumerate(self._hits) if hit[0] >= at)
+        position = self._view.textCursor().selectionStart()
+        after_cursor = (index for index, hit in enumerate(self._hits) if hit[0] >= position)
         self._show(next(after_cursor, 0 if self._hits else -1))
 
     def _show(self, current: int, move: bool = True) -> None:

@@ -65,7 +65,8 @@ class RequestRange(QObject):
             count: The new number of requests.
             keeps_view: Keep a zoomed range, and move it with the end if it was at the end. False: show all requests.
         """
-        former, closer = self.count, keeps_view and not self.is_whole
+        former = self.count
+        closer = keeps_view and not self.is_whole
         self.count = count
         if not closer:
             self.show(*self.whole)

@@ -37,7 +37,8 @@ class Elided(Guarded, QLabel):
     def show_text(self, text: str, *shorts: str) -> None:
         """Show a text, or the first of its shorter versions that fits."""
         if (text, shorts) != (self.whole, self.shorts):
-            self.whole, self.shorts = text, shorts
+            self.whole = text
+            self.shorts = shorts
             self.setToolTip(tip(text))
             self.setAccessibleName(text)
             self._cut()
@@ -52,7 +53,8 @@ class Elided(Guarded, QLabel):
         self._cut()
 
     def _cut(self) -> None:
-        room, metrics = max(0, self.contentsRect().width() - 4), self.fontMetrics()
+        room = max(0, self.contentsRect().width() - 4)
+        metrics = self.fontMetrics()
         texts = (self.whole, *self.shorts)
         if self._lines > 1:
             most = self._lines * metrics.lineSpacing()
@@ -82,8 +84,8 @@ def cut_words(text: str, metrics: QFontMetrics, room: int) -> str:
     if metrics.horizontalAdvance(text) <= room:
         return text
     parts = text.split(" · ")
-    for n in range(len(parts) - 1, 0, -1):
-        shorter = f"{' · '.join(parts[:n])} …"
+    for count in range(len(parts) - 1, 0, -1):
+        shorter = f"{' · '.join(parts[:count])} …"
         if metrics.horizontalAdvance(shorter) <= room:
             return shorter
     beginning = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room).removesuffix("…")
@@ -172,7 +174,8 @@ class LinkButton(Guarded, QPushButton):
     def __init__(self, theme: Theme, name: str, about: str, whole: str) -> None:
         super().__init__()
         self._theme = theme
-        self._name, self._about = visible(" ".join(name.split())).text, visible(about).text
+        self._name = visible(" ".join(name.split())).text
+        self._about = visible(about).text
         self.setToolTip(tip(whole))
         self.setAccessibleName(f"{name}, {about}")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -182,23 +185,24 @@ class LinkButton(Guarded, QPushButton):
         return QSize(240, self.fontMetrics().height() + 9)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        c, metrics = self._theme.colours, self.fontMetrics()
+        colours = self._theme.colours
+        metrics = self.fontMetrics()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             if self.underMouse() or self.hasFocus():
-                painter.setPen(ink(c.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
-                painter.setBrush(ink(c.raised))
+                painter.setPen(ink(colours.accent) if self.hasFocus() else Qt.PenStyle.NoPen)
+                painter.setBrush(ink(colours.raised))
                 painter.drawRoundedRect(self.rect().adjusted(0, 0, -1, -1), 5, 5)
             inner = self.rect().adjusted(7, 0, -7, 0)
             middle = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
             about = metrics.elidedText(
                 self._about, Qt.TextElideMode.ElideMiddle, inner.width() * 6 // 10
             )
-            painter.setPen(ink(c.quiet))
+            painter.setPen(ink(colours.quiet))
             painter.drawText(inner, middle | Qt.AlignmentFlag.AlignRight, about)
             room = QRect(inner)
             room.setRight(inner.right() - metrics.horizontalAdvance(about) - 12)
-            painter.setPen(ink(c.text))
+            painter.setPen(ink(colours.text))
             painter.drawText(
                 room,
                 middle,

@@ -38,6 +38,7 @@ from inspector.gui.look.fonts import row_height
 from inspector.gui.look.labels import tip
 from inspector.gui.look.tokens import CELL_INSET, INSET, ROW_LINES
 from inspector.gui.look.visible import line
+from inspector.gui.widgets.column_widths import share_room, widen_columns
 from inspector.gui.widgets.small import cut_words
 
 T = TypeVar("T")
@@ -314,7 +315,7 @@ class Rows(FittedTable[T], Generic[T]):
         )
         self._left_out: set[int] = set()
         self._fitted: tuple[object, ...] = ()
-        self._wraps = [n for n, column in enumerate(columns) if column.lines > 1]
+        self._wraps = [place for place, column in enumerate(columns) if column.lines > 1]
         self._heights = delayed(self, milliseconds=0, call=self._fit_heights)
         self.horizontalHeader().sectionResized.connect(lambda *_: self._heights.start())
         self._fit()
@@ -328,12 +329,13 @@ class Rows(FittedTable[T], Generic[T]):
 
     def show_rows(self, rows: Sequence[T]) -> None:
         """Replace all rows, and keep the current row and the scroll position if possible."""
-        at, scrolled = self.currentIndex().row(), self.verticalScrollBar().value()
+        row = self.currentIndex().row()
+        scrolled = self.verticalScrollBar().value()
         self._model.show_rows(rows)
         self._fit()
         self._fit_heights()
-        if 0 <= at < len(rows):
-            self.setCurrentIndex(self._model.index(at, 0))
+        if 0 <= row < len(rows):
+            self.setCurrentIndex(self._model.index(row, 0))
             self.verticalScrollBar().setValue(scrolled)
 
     def leave_out(self, column: int, out: bool) -> None:
@@ -349,24 +351,26 @@ class Rows(FittedTable[T], Generic[T]):
         columns.
         """
         self._heights.start()
-        header, columns = self.horizontalHeader(), self._model.columns
-        room, digit = self.viewport().width(), self.fontMetrics().horizontalAdvance("0")
+        header = self.horizontalHeader()
+        columns = self._model.columns
+        room = self.viewport().width()
+        digit = self.fontMetrics().horizontalAdvance("0")
         header.setMinimumSectionSize(3 * digit)
-        least = [self._least_width(n, column) for n, column in enumerate(columns)]
+        least = [self._least_width(index, column) for index, column in enumerate(columns)]
         conditions = (room, digit, *least, *self._left_out)
         if conditions == self._fitted:
             return
         self._fitted = conditions
         widths = self._fit_widths(least, room, digit)
-        for n, column in enumerate(columns):
-            self.setColumnHidden(n, n not in widths)
+        for index, column in enumerate(columns):
+            self.setColumnHidden(index, index not in widths)
             stretches = not column.width
             mode = (
                 QHeaderView.ResizeMode.Stretch if stretches else QHeaderView.ResizeMode.Interactive
             )
-            header.setSectionResizeMode(n, mode)
-            if n in widths and not stretches:
-                header.resizeSection(n, widths[n])
+            header.setSectionResizeMode(index, mode)
+            if index in widths and not stretches:
+                header.resizeSection(index, widths[index])
 
     def _fit_widths(self, least: Sequence[int], room: int, digit: int) -> dict[int, int]:
         """Return the width in pixels of each visible column.
@@ -380,24 +384,27 @@ class Rows(FittedTable[T], Generic[T]):
             digit: Width of a digit in pixels.
         """
         columns = self._model.columns
-        least = [max(least[n], column.least * digit) for n, column in enumerate(columns)]
-        stretching = [least[n] for n, column in enumerate(columns) if not column.width]
+        least = [max(least[index], column.least * digit) for index, column in enumerate(columns)]
+        stretching = [least[index] for index, column in enumerate(columns) if not column.width]
         # Columns that take the remaining room share it equally.
         least_stretched = max(stretching, default=0)
         full = {
-            n: column.width * digit + _PADDING for n, column in enumerate(columns) if column.width
+            index: column.width * digit + _PADDING
+            for index, column in enumerate(columns)
+            if column.width
         }
-        narrow, widths = dict[int, int](), dict[int, int]()
-        for n, column in enumerate(columns):
-            if n not in self._left_out:
-                narrow[n] = least[n] if column.width else least_stretched
-                widths[n] = max(full.get(n, _LEAST * digit), narrow[n])
+        narrow = dict[int, int]()
+        widths = dict[int, int]()
+        for index, column in enumerate(columns):
+            if index not in self._left_out:
+                narrow[index] = least[index] if column.width else least_stretched
+                planned = full.get(index, _LEAST * digit)
+                widths[index] = max(planned, narrow[index])
         self._drop_columns(widths, narrow, room)
         self._narrow_columns(widths, narrow, room)
-        left = _widen_columns(widths, full, room - sum(widths.values()))
+        left = widen_columns(widths, full, room - sum(widths.values()))
         if self.SPREADS and left > 0:
-            for place, n in enumerate(widths, 1):
-                widths[n] += left * place // len(widths) - left * (place - 1) // len(widths)
+            share_room(widths, tuple(widths), left)
         return widths
 
     def _drop_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
@@ -405,22 +412,27 @@ class Rows(FittedTable[T], Generic[T]):
 
         A stretching column always stays.
         """
-        for n in sorted(widths, reverse=True):
+        for column in sorted(widths, reverse=True):
             does_not_fit = sum(narrow[other] for other in widths) > room
-            if does_not_fit and len(widths) > 1 and self._model.columns[n].width:
-                del widths[n]
+            if does_not_fit and len(widths) > 1 and self._model.columns[column].width:
+                del widths[column]
 
     def _narrow_columns(self, widths: dict[int, int], narrow: dict[int, int], room: int) -> None:
         """Narrow columns until all fit: columns of numbers first, and within each kind the widest first."""
         columns = self._model.columns
-        for n in sorted(widths, key=lambda n: (not columns[n].figures, -widths[n])):
+
+        def rank(column: int) -> tuple[bool, int]:
+            return not columns[column].figures, -widths[column]
+
+        for column in sorted(widths, key=rank):
             excess = sum(widths.values()) - room
             if excess > 0:
-                widths[n] = max(narrow[n], widths[n] - excess)
+                widths[column] = max(narrow[column], widths[column] - excess)
 
     def _least_width(self, place: int, column: Column[T]) -> int:
         """Return the pixels that the heading of a column and its numbers need; neither may be cut."""
-        header, letters = self.horizontalHeader(), self.fontMetrics()
+        header = self.horizontalHeader()
+        letters = self.fontMetrics()
         heading = header.fontMetrics().horizontalAdvance(capitalise_first(column.title)) + _HEADING
         widths = [header.sectionSizeHint(place), heading]
         if column.figures:
@@ -435,11 +447,9 @@ class Rows(FittedTable[T], Generic[T]):
             return 1
         if self._has_many:
             most = min(most, LINES_OF_MANY)
-        text, room, metrics = (
-            self._text(row, column),
-            self.columnWidth(column) - _BESIDE,
-            self.fontMetrics(),
-        )
+        text = self._text(row, column)
+        room = self.columnWidth(column) - _BESIDE
+        metrics = self.fontMetrics()
         width = metrics.horizontalAdvance(text)
         if width <= room:
             return 1
@@ -473,22 +483,10 @@ class Rows(FittedTable[T], Generic[T]):
         self._set_row_height()
         if self._has_many:
             return
-        upright, spacing = self.verticalHeader(), self.fontMetrics().lineSpacing()
+        upright = self.verticalHeader()
+        spacing = self.fontMetrics().lineSpacing()
         for row in range(len(self.rows)):
             further_lines = max(self.lines_of(row, column) for column in self._wraps) - 1
             height = upright.defaultSectionSize() + further_lines * spacing
             if height != upright.sectionSize(row):
                 upright.resizeSection(row, height)
-
-
-def _widen_columns(widths: dict[int, int], full: dict[int, int], left: int) -> int:
-    """Widen the columns that are below their full width by the remaining pixels.
-
-    Return the pixels that are still left.
-    """
-    for n in tuple(widths):
-        more = min(left, full[n] - widths[n]) if n in full else 0
-        if more > 0:
-            widths[n] += more
-            left -= more
-    return left

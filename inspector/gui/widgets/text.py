@@ -75,7 +75,8 @@ class PlainText(Guarded, QPlainTextEdit):
 
     def __init__(self, theme: Theme, bridge: Bridge | None = None) -> None:
         super().__init__()
-        self._theme, self._bridge = theme, bridge
+        self._theme = theme
+        self._bridge = bridge
         self._looks: Looks = build_looks(theme.colours)
         self._sections: Sequence[Section] = ()
         self._pieces: Iterator[Piece] = iter(())
@@ -107,16 +108,19 @@ class PlainText(Guarded, QPlainTextEdit):
     def show_sections(self, sections: Sequence[Section]) -> None:
         """Replace the text by these sections and scroll to the top."""
         self._more.stop()
-        self._layout, self._hits = TextLayout(), ()
+        self._layout = TextLayout()
+        self._hits = ()
         self._select([])
         self.clear()
-        self._sections, self._pieces = sections, split_sections(sections)
+        self._sections = sections
+        self._pieces = split_sections(sections)
         self._folds.clear()
         self._unread = {}
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        self._allowed, self._complete = LIMIT, False
+        self._allowed = LIMIT
+        self._complete = False
         self._fill(FIRST, AT_ONCE)
         start = QTextCursor(self.document())
         start.setKeepPositionOnInsert(True)
@@ -148,9 +152,9 @@ class PlainText(Guarded, QPlainTextEdit):
     def restyle(self) -> None:
         """Insert the same text again in the colours of the theme."""
         self._looks = build_looks(self._theme.colours)
-        at = self.verticalScrollBar().value()
+        scroll_position = self.verticalScrollBar().value()
         self.show_sections(self._sections)
-        self.verticalScrollBar().setValue(at)
+        self.verticalScrollBar().setValue(scroll_position)
 
     def _fill(self, most: int = LIMIT, seconds: float = BETWEEN) -> None:
         """Insert pieces for at most `most` characters and at most `seconds`."""
@@ -158,7 +162,8 @@ class PlainText(Guarded, QPlainTextEdit):
         in_sight = self.cursorRect(self._end()).top() <= self.viewport().height()
         cursor = self._end()
         cursor.beginEditBlock()
-        goal, folding = min(cursor.position() + most, self._allowed), False
+        goal = min(cursor.position() + most, self._allowed)
+        folding = False
         while cursor.position() < goal and perf_counter() < until:
             piece = next(self._pieces, None)
             if piece is None:
@@ -186,7 +191,8 @@ class PlainText(Guarded, QPlainTextEdit):
         """Highlight the code that is or may soon be visible in a job, and colour it when the job ends."""
         if self._bridge is None or self._task is not None or not self._unread:
             return
-        stretches, self._unread = self._unread, {}
+        stretches = self._unread
+        self._unread = {}
 
         def job(task: Task) -> None:
             end = perf_counter() + LONGEST
@@ -317,20 +323,18 @@ class PlainText(Guarded, QPlainTextEdit):
     def _signs(self) -> Iterator[tuple[JsonFold, QRectF, str]]:
         """Yield each visible fold with the rectangle of its sign, which follows the line, and the text of the sign."""
         metrics = QFontMetricsF(mono_font())
-        for block, top in self._in_sight():
-            if (fold := self._folds.at(block)) is not None and (
-                lines := block.layout().lineCount()
-            ):
-                line = block.layout().lineAt(lines - 1)
-                words = fold.words if self._folds.is_folded(fold) else "▾"
-                left = (
-                    self.contentOffset().x()
-                    + line.x()
-                    + line.naturalTextWidth()
-                    + metrics.averageCharWidth()
-                )
-                width = metrics.horizontalAdvance(words) + metrics.averageCharWidth()
-                yield fold, QRectF(left, top + line.y(), width, line.height()), words
+        for block, top in self._visible_blocks():
+            fold = self._folds.at(block)
+            line_count = block.layout().lineCount()
+            if fold is None or not line_count:
+                continue
+            line = block.layout().lineAt(line_count - 1)
+            words = fold.words if self._folds.is_folded(fold) else "▾"
+            blank = metrics.averageCharWidth()
+            line_end = self.contentOffset().x() + line.x() + line.naturalTextWidth()
+            width = metrics.horizontalAdvance(words) + blank
+            room = QRectF(line_end + blank, top + line.y(), width, line.height())
+            yield fold, room, words
 
     def _sign_at(self, place: QPointF) -> JsonFold | None:
         return next((fold for fold, where, _ in self._signs() if where.contains(place)), None)
@@ -375,7 +379,7 @@ class PlainText(Guarded, QPlainTextEdit):
             self._again.start()
             return
         selections: list[QTextEdit.ExtraSelection] = []
-        for block, _ in self._in_sight():
+        for block, _ in self._visible_blocks():
             selections += (self._selection(*stretch) for stretch in self._stretches(block))
             if len(selections) >= MOST_COLOURED:
                 break
@@ -393,7 +397,7 @@ class PlainText(Guarded, QPlainTextEdit):
         finally:
             self._colouring = False
 
-    def _in_sight(self) -> Iterator[tuple[QTextBlock, float]]:
+    def _visible_blocks(self) -> Iterator[tuple[QTextBlock, float]]:
         """Yield the visible blocks with the pixel row at which each begins."""
         block = self.firstVisibleBlock()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
@@ -415,20 +419,24 @@ class PlainText(Guarded, QPlainTextEdit):
         """Yield the stretches of a line of JSON or of a diff."""
         piece = placed.piece
         for span in spans(piece.display.text[first:last], piece.rules):
-            begin, close = placed.position(first + span.start), placed.position(first + span.end)
+            begin = placed.position(first + span.start)
+            close = placed.position(first + span.end)
             yield begin, close, self._looks.kinds[span.kind]
 
     def _code_stretches(self, placed: PlacedPiece, first: int, last: int) -> Iterator[_Stretch]:
         """Yield the stretches of code. Span indices count from the beginning of the code, not of the piece."""
-        code, at, displayed = placed.piece.code, placed.piece.at, placed.piece.display
+        code = placed.piece.code
+        start = placed.piece.at
+        displayed = placed.piece.display
         if code is None:
             return
-        begins, ends = at + displayed.back(first), at + displayed.back(last)
+        begins = start + displayed.back(first)
+        ends = start + displayed.back(last)
         if code.spans is not None and not code.is_complete and code.coloured_to < ends:
             self._unread[code] = ends + AHEAD
         for span in code.between(begins, ends):
-            begin = placed.position(displayed.place(span.start - at))
-            close = placed.position(displayed.place(span.end - at))
+            begin = placed.position(displayed.place(span.start - start))
+            close = placed.position(displayed.place(span.end - start))
             yield begin, close, self._looks.kinds[span.kind]
 
     def _hidden_stretches(self, placed: PlacedPiece, first: int, last: int) -> Iterator[_Stretch]:

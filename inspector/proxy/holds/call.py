@@ -80,8 +80,10 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
         return None
     dialect = where.dialect.name
     own = items_of(dialect, body)
-    chain = chains.get(str(body.get(PREVIOUS))) if body.get(PREVIOUS) else ResponseChain((), ())
-    items, held = (None, None) if chain is None else ([*chain.client, *own], chain.provider)
+    previous = body.get(PREVIOUS)
+    chain = chains.get(str(previous)) if previous else ResponseChain((), ())
+    items = None if chain is None else [*chain.client, *own]
+    held = None if chain is None else chain.provider
     headers = _read_headers(pending)
     prompt = where.dialect.prompt(body)
     key = key_of(headers, body, pending.tag, system=(prompt.system or "")[:4000])
@@ -95,7 +97,7 @@ def read(pending: PendingRequest, chains: Mapping[str, ResponseChain]) -> ModelC
             body, headers, prompt, begun=messages, backwards=messages[::-1], messages=len(messages)
         )
         side = side_kind(signs)
-    content = dumps([model, body.get(PREVIOUS), own])
+    content = dumps([model, previous, own])
     digest = blake2b(content.encode("utf-8", "replace")).hexdigest()
     is_stream = body.get("stream") is True or ":streamGenerateContent" in pending.path
     return ModelCall(

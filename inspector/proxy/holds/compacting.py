@@ -66,7 +66,8 @@ class Compactor:
     def __init__(
         self, name: str, pairs: Sequence[tuple[str, str]] = (), answer: Answerer = offline
     ) -> None:
-        self._policy, self._pairs = find_policy(name), tuple(pairs)
+        self._policy = find_policy(name)
+        self._pairs = tuple(pairs)
         self._answer = rehearsed(answer)
         self._running: dict[tuple[str, ...], Any] = {}
         self._left: dict[tuple[str, ...], int] = {}
@@ -94,7 +95,7 @@ class Compactor:
         if not has_turn(buffer):
             return _refuse_first_turn(buffer, tokens)
         if context is None:
-            context = self._learned(hold, buffer, tokens)
+            context = self._calibrated_context(hold, buffer, tokens)
         outcomes = drive(acting(self._policy, context).run_due(context), self._answer)
         return self._weigh_outcomes(hold, buffer, weigh, tokens, outcomes)
 
@@ -113,7 +114,7 @@ class Compactor:
         if not has_turn(buffer):
             return {DUE: _refuse_first_turn(buffer, tokens)}
         if context is None:
-            context = self._learned(hold, buffer, tokens)
+            context = self._calibrated_context(hold, buffer, tokens)
         policy = acting(self._policy, context)
         proposals: dict[str, Proposal] = {}
         due = [verdict.tier for verdict in policy.due(context) if verdict.due]
@@ -158,24 +159,26 @@ class Compactor:
         why = self._too_small(hold, proposal, tokens - weigh(buffer.with_messages(rest)))
         return replace(proposal, why=why, is_small=bool(why))
 
-    def _learned(self, hold: HoldInfo, buffer: Buffer, tokens: int) -> PolicyContext[Any, Any]:
+    def _calibrated_context(
+        self, hold: HoldInfo, buffer: Buffer, tokens: int
+    ) -> PolicyContext[Any, Any]:
         """Return the policy's context for a held buffer, calibrated so that the whole buffer counts `tokens` tokens.
 
         If the harness's prompt is part of its count, so are the tools of the body.
         """
-        by = self._policy
-        settings = by.settings(self._pairs, hold.window)
+        policy = self._policy
+        settings = policy.settings(self._pairs, hold.window)
         moment = PolicyInput(hold.exchange, hold.model, usage=hold.usage, keeps_instructions=True)
-        if by.prompt_estimator is not None:
-            tools = prompt_tokens(by.prompt_estimator, buffer.prompt)[1]
+        if policy.prompt_estimator is not None:
+            tools = prompt_tokens(policy.prompt_estimator, buffer.prompt)[1]
             buffer = Buffer(buffer.messages, replace(buffer.prompt, unseen=tools))
-        running = self._running.get(hold.thread) or by.fresh(settings)
+        running = self._running.get(hold.thread) or policy.fresh(settings)
         context = PolicyContext(buffer, settings, running, moment, hold.window)
-        raw = acting(by, context).measure(context)[0]
-        if by.prompt_estimator is None:
-            running = by.learn(running, settings, raw, tokens)
+        raw = acting(policy, context).measure(context)[0]
+        if policy.prompt_estimator is None:
+            running = policy.learn(running, settings, raw, tokens)
         else:
-            running = by.calibrated(running, settings, ((raw, tokens),))
+            running = policy.calibrated(running, settings, ((raw, tokens),))
         self._running[hold.thread] = running
         return context.with_running(running)
 
@@ -226,8 +229,8 @@ def count_fates(all_fates: Iterable[Fate]) -> tuple[str, ...]:
         if fate.name != "kept" and message is not None:
             counts[fate.name, _KINDS[message.role]] += 1
     order = get_args(FateName)
-    rows = sorted(counts.items(), key=lambda row: (order.index(row[0][0]), row[0][1]))
-    return tuple(f"{plural(count, kind)} {fate}" for (fate, kind), count in rows)
+    pairs = sorted(counts, key=lambda pair: (order.index(pair[0]), pair[1]))
+    return tuple(f"{plural(counts[fate, kind], kind)} {fate}" for fate, kind in pairs)
 
 
 _KINDS = {"user": "user message", "assistant": "answer", "tool": "result", "system": "instruction"}

@@ -100,20 +100,20 @@ class Holds(Gate):
         self._in_use = self._in_use or rule.kind != "off"
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._measure_windows)
-        self._tell()
+        self._notify_listeners()
 
     def _measure_windows(self) -> None:
         """Look up the windows again, and show them on the held requests."""
         for held in self._held.values():
             window = self._window(held.request.call, held.request.state)
             held.shown = replace(held.shown, window=window)
-        self._tell()
+        self._notify_listeners()
 
     def hold_next(self, is_on: bool = True) -> None:
         """Hold the next request, regardless of the rule."""
         self.is_next = is_on
         self._in_use = self._in_use or is_on
-        self._tell()
+        self._notify_listeners()
 
     def release(
         self,
@@ -132,11 +132,14 @@ class Holds(Gate):
             InspectorError: The request is no longer held, or cannot be sent like that.
         """
         held = self._find(id)
-        self._decide(held, HoldRelease() if buffer is None else _changed(held, original, buffer))
+        self._decide(
+            held, HoldRelease() if buffer is None else _changed_release(held, original, buffer)
+        )
 
-    def let_all_go(self) -> None:
+    def forward_all(self) -> None:
         """Forward all held requests unchanged, and hold no further ones."""
-        self.rule, self.is_next = Rule(), False
+        self.rule = Rule()
+        self.is_next = False
         for held in tuple(self._held.values()):
             self._decide(held, HoldRelease())
 
@@ -150,7 +153,7 @@ class Holds(Gate):
             raise InspectorError("That request is held no longer.")
         return held
 
-    def _tell(self) -> None:
+    def _notify_listeners(self) -> None:
         infos = self.list()
         for listener in tuple(self._listeners):
             listener(infos)
@@ -159,7 +162,7 @@ class Holds(Gate):
         def settle() -> None:
             if not held.decided.done():
                 held.decided.set_result(choice)
-                self._tell()
+                self._notify_listeners()
 
         if self._loop is not None:
             self._loop.call_soon_threadsafe(settle)
@@ -186,32 +189,35 @@ class Holds(Gate):
         request = await self._read(pending)
         if request is None:
             return Forward()
-        call, state = request.call, request.state
+        call = request.call
+        state = request.state
         if (held := self._same_turn(call)) is not None:
             self._take_over(held, request)
             return await self._hold(held, arrived)
         decided = state.decided(call.digest, time.monotonic())
         if decided == "dropped":
-            return _dropped(pending)
+            return _drop_response(pending)
         size = self._memory.predicted(call, state, request.counted)
         why = self._why(call, state, size, is_known=decided is not None)
         if why is None:
             return self._forward(request, "cut again" if request.is_recut else "")
-        return await self._hold(HeldRequest(self._shown(request, why, size), request), arrived)
+        return await self._hold(
+            HeldRequest(self._describe_hold(request, why, size), request), arrived
+        )
 
     async def _read(self, pending: PendingRequest) -> GateRequest | None:
         await self._memory.settled()
         call = read(pending, self._memory.chains)
         if call is None:
             return None
-        call = self._memory.told_apart(call, pending.head.connection)
+        call = self._memory.assign_thread(call, pending.head.connection)
         state = self._memory.state(call.thread)
-        items, is_recut = self._recut(call, state)
+        items, is_recut = self._repeat_cuts(call, state)
         buffer = await asyncio.to_thread(buffer_of, call, call.own if items is None else items)
         counted = await asyncio.to_thread(self._memory.counts, buffer)
         return GateRequest(pending, call, state, items, is_recut, buffer, counted)
 
-    def _recut(
+    def _repeat_cuts(
         self, call: ModelCall, state: ConversationState
     ) -> tuple[Sequence[Any] | None, bool]:
         """Return the items with earlier cuts repeated, and whether a cut was made."""
@@ -251,7 +257,8 @@ class Holds(Gate):
 
         An unknown window is reported once for each model.
         """
-        rule, window = self.rule, self._window(call, state)
+        rule = self.rule
+        window = self._window(call, state)
         if window is None:
             if rule.kind == "watermark" and call.model not in self._unknown:
                 self._unknown.add(call.model)
@@ -267,9 +274,13 @@ class Holds(Gate):
     def _window(self, call: ModelCall, state: ConversationState) -> int | None:
         return state.window(call.model, call.headers, self.rule.window, self._models).tokens
 
-    def _shown(self, request: GateRequest, why: HoldReason, size: Prediction | None) -> HoldInfo:
+    def _describe_hold(
+        self, request: GateRequest, why: HoldReason, size: Prediction | None
+    ) -> HoldInfo:
         """Return the description of a request that begins to wait."""
-        pending, call, state = request.pending, request.call, request.state
+        pending = request.pending
+        call = request.call
+        state = request.state
         client = call.key.client if call.key.strong else pending.client or call.key.client
         limits = find_patience(
             client,
@@ -278,7 +289,7 @@ class Holds(Gate):
             streams=call.streams,
             transport=pending.head.transport,
         )
-        continues = state.learned.goes_on_in(request.counted)
+        continues = state.learned.begins_with_last(request.counted)
         info = HoldInfo(
             id=pending.exchange,
             exchange=pending.exchange,
@@ -319,7 +330,8 @@ class Holds(Gate):
     def _take_over(self, held: HeldRequest, request: GateRequest) -> None:
         """Replace the old connection of a held request by the client's new one. Decisions are kept."""
         held.left.set_result(None)
-        held.left, held.request = asyncio.get_running_loop().create_future(), request
+        held.left = asyncio.get_running_loop().create_future()
+        held.request = request
         until = time.time() + held.shown.patience.limit_s
         retries = held.shown.retries + 1
         held.shown = replace(
@@ -330,23 +342,24 @@ class Holds(Gate):
         )
 
     async def _hold(self, held: HeldRequest, arrived: float) -> Decision:
-        request, left = held.request, held.left
+        request = held.request
+        left = held.left
         pending = request.pending
         if request.is_recut and (body := _body_with(request.call, request.items)) is not None:
             pending.log.sent(body)
         pending.log.held(held.shown.why, held.shown.size)
         self._held[held.shown.id] = held
-        self._tell()
+        self._notify_listeners()
         try:
             choice = await self._choice(held, pending, left, arrived)
         except asyncio.CancelledError:
             if held.left is left:
-                self._gone(held)
+                self._mark_gone(held)
             raise
         if choice is None:
-            return _dropped(pending)
+            return _drop_response(pending)
         self._take(held)
-        return await self._done(request, choice)
+        return await self._carry_out(request, choice)
 
     async def _choice(
         self,
@@ -361,7 +374,8 @@ class Holds(Gate):
         which the
         request arrived.
         """
-        loop, bears = asyncio.get_running_loop(), held.shown.patience
+        loop = asyncio.get_running_loop()
+        bears = held.shown.patience
         while not (held.decided.done() or left.done()):
             now = loop.time() - arrived
             rest = bears.limit_s - now
@@ -379,17 +393,17 @@ class Holds(Gate):
                 await pending.early(status=200, headers=STREAM)
                 if not held.shown.is_begun:
                     held.shown = replace(held.shown, is_begun=True)
-                    self._tell()
+                    self._notify_listeners()
                 await pending.send(ping_of(bears.ping))
             await asyncio.wait(
                 (held.decided, left), timeout=min(pause, rest), return_when=asyncio.FIRST_COMPLETED
             )
         return None if left.done() else held.decided.result()
 
-    def _gone(self, held: HeldRequest) -> None:
+    def _mark_gone(self, held: HeldRequest) -> None:
         """Mark a held request whose client has closed. It is kept for a while, because the client may try again."""
         held.shown = replace(held.shown, is_gone=True)
-        self._tell()
+        self._notify_listeners()
 
         def forget() -> None:
             if held.shown.is_gone:
@@ -399,14 +413,16 @@ class Holds(Gate):
 
     def _take(self, held: HeldRequest) -> None:
         self._held.pop(held.shown.id, None)
-        self._tell()
+        self._notify_listeners()
 
-    async def _done(self, request: GateRequest, choice: HoldDecision) -> Decision:
-        call, state, now = request.call, request.state, time.monotonic()
+    async def _carry_out(self, request: GateRequest, choice: HoldDecision) -> Decision:
+        call = request.call
+        state = request.state
+        now = time.monotonic()
         if isinstance(choice, HoldDrop):
             state.decide(call.digest, "dropped", now)
             request.pending.log.released("dropped")
-            return _dropped(request.pending)
+            return _drop_response(request.pending)
         if choice.items is None:
             state.decide(call.digest, "as it was", now)
             return self._forward(request, "cut again" if request.is_recut else "as it was")
@@ -432,7 +448,9 @@ class Holds(Gate):
             body = _body_with(request.call, request.items)
         except CannotRewrite as why:
             self.note(f"Exchange {request.pending.exchange}: {why}")
-            body, how = None, how and "as it was"
+            body = None
+            if how:
+                how = "as it was"
         if how:
             request.pending.log.released(how, promised if how == "changed" else None)
         return Forward(body)
@@ -441,10 +459,7 @@ class Holds(Gate):
 def _body_with(call: ModelCall, items: Sequence[Any] | None) -> bytes | None:
     """Return a body that makes the model read `items`; None if the original body already does. Raises CannotRewrite."""
     received_items = [*(call.held or ()), *call.own]
-    if items is None or (
-        len(items) == len(received_items)
-        and all(old is new or old == new for old, new in zip(items, received_items, strict=True))
-    ):
+    if items is None or list(items) == received_items:
         return None
     if call.goes_on:
         body = with_whole(call.body, call.held, items)
@@ -453,7 +468,7 @@ def _body_with(call: ModelCall, items: Sequence[Any] | None) -> bytes | None:
     return dumps(body).encode()
 
 
-def _dropped(pending: PendingRequest) -> Refuse:
+def _drop_response(pending: PendingRequest) -> Refuse:
     """Return the answer to a dropped request: an error that says so, of a kind that clients do not retry."""
     status = 400
     body = error_body(pending.path, status, DROPPED)
@@ -462,9 +477,10 @@ def _dropped(pending: PendingRequest) -> Refuse:
     return Refuse(status, body, (("content-type", "application/json"), ("x-should-retry", "false")))
 
 
-def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> HoldRelease:
+def _changed_release(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> HoldRelease:
     """Return the decision to forward a held request with another buffer. Raises CannotRewrite."""
-    call, items = held.request.call, held.request.items
+    call = held.request.call
+    items = held.request.items
     if items is None:
         raise CannotRewrite(held.shown.cannot)
     if not buffer.messages:
@@ -475,7 +491,8 @@ def _changed(held: HeldRequest, original: Buffer | None, buffer: Buffer) -> Hold
         original=(original or held.request.buffer).messages,
         new=buffer.messages,
     )
-    if recipes == tuple(Ref((n,)) for n in range(len(items))):
+    unchanged = tuple(Ref((index,)) for index in range(len(items)))
+    if recipes == unchanged:
         return HoldRelease()
     cuts = [carry_out(recipe, items) for recipe in recipes]
     _body_with(call, cuts)  # raises if the result cannot be sent

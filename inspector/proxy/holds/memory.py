@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from threading import Lock
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 
 from inspector.core.buffer import EMPTY_VIEW, Buffer, Prompt
 from inspector.core.dialects.catalogue import DIALECTS
@@ -54,10 +54,11 @@ class TokenCount:
         """Does this buffer begin with the whole of the other?"""
         return self.marks[: len(other.marks)] == other.marks
 
-    def goes_on_with(self, other: "TokenCount", answer: "TokenCount") -> bool:
+    def is_continued_by(self, other: "TokenCount", answer: "TokenCount") -> bool:
         """Does `answer` follow directly after `other`, which this buffer extends?"""
-        marks, at = answer.marks[1:], len(other.marks)
-        return bool(marks) and self.marks[at : at + len(marks)] == marks
+        marks = answer.marks[1:]
+        count = len(other.marks)
+        return bool(marks) and self.marks[count : count + len(marks)] == marks
 
 
 NOTHING = TokenCount(tokens=0, marks=(), sizes=())
@@ -123,12 +124,13 @@ class SizeLearner:
     def take(self, counted: TokenCount, usage: Usage, model: str, answer: TokenCount) -> None:
         """Learn from a request whose answer reported its size."""
         if model != self._model:  # another model has another tokenizer
-            self._learner, self._last, self._grown = Learner(_COUNTER.name), None, 0
+            self._learner = Learner(_COUNTER.name)
+            self._last = None
+            self._grown = 0
             self._factors = {}
         added = self._added(counted)
-        self._grown += (
-            added.extends and self._last is not None and counted.tokens > self._last.tokens
-        )
+        if added.extends and self._last is not None and counted.tokens > self._last.tokens:
+            self._grown += 1
         self._weigh(counted, usage.prompt)
         output = usage.output if usage.output_is_final else 0
         prediction = self._learner.predict(added)
@@ -137,34 +139,40 @@ class SizeLearner:
         )
         if counted.tokens:
             self._learner.expect(usage.prompt / counted.tokens)
-        self._last, self._answer, self._reported, self._model = counted, answer, usage.prompt, model
+        self._last = counted
+        self._answer = answer
+        self._reported = usage.prompt
+        self._model = model
 
     def _weigh(self, counted: TokenCount, reported: int) -> None:
         """Set the factor of the rows that are new since the last report: growth of the report per counted token.
 
         The first report says nothing about single rows: it includes tokens that no body holds, such as the provider's
-        own text
-        around tools.
+        own text around tools.
         """
         last = self._last
-        grown = 0 if last is None or not counted.extends(last) else counted.tokens - last.tokens
-        factor = (reported - self._reported) / grown if grown >= _LEAST else 0.0
+        growth = 0
+        if last is not None and counted.extends(last):
+            growth = counted.tokens - last.tokens
+        factor = (reported - self._reported) / growth if growth >= _LEAST else 0.0
         # Otherwise something outside the body has changed.
         if last is not None and 0.3 < factor / self.slope() < 3:
-            self._factors |= dict.fromkeys(counted.marks[len(last.marks) :], factor)
+            new_marks = counted.marks[len(last.marks) :]
+            self._factors |= dict.fromkeys(new_marks, factor)
         self._factors = {
             mark: self._factors[mark] for mark in counted.marks if mark in self._factors
         }
 
-    def _weighed(self, counted: TokenCount) -> float:
+    def _predict_tokens(self, counted: TokenCount) -> float:
         """Return the predicted provider tokens of a buffer: each row by its factor, a new row by the slope."""
-        slope, factors = self.slope(), self._factors
+        slope = self.slope()
+        factors = self._factors
         return sum(
             size * factors.get(mark, slope)
             for mark, size in zip(counted.marks, counted.sizes, strict=True)
         )
 
-    def goes_on_in(self, counted: TokenCount) -> bool:
+    def begins_with_last(self, counted: TokenCount) -> bool:
         """Does a request begin with the last request that was answered?"""
         return self._last is not None and counted.extends(self._last)
 
@@ -195,18 +203,17 @@ class SizeLearner:
         )
         if prediction is not None:
             return prediction
-        change = self._weighed(counted) - self._weighed(last)
-        tokens, room = (
-            max(0, round(self._reported + change)),
-            round(abs(change) * self._learner.spread()),
-        )
+        change = self._predict_tokens(counted) - self._predict_tokens(last)
+        tokens = max(0, round(self._reported + change))
+        room = round(abs(change) * self._learner.spread())
         return Prediction(tokens, max(0, tokens - room), tokens + room)
 
     def _added(self, counted: TokenCount) -> Addition:
         if self._last is None or not counted.extends(self._last):
             return Addition(counted.tokens, extends=False)
-        is_told = counted.goes_on_with(self._last, self._answer)
-        return Addition(counted.tokens, extends=True, answer=self._answer.tokens if is_told else 0)
+        has_answer = counted.is_continued_by(self._last, self._answer)
+        answer_tokens = self._answer.tokens if has_answer else 0
+        return Addition(counted.tokens, extends=True, answer=answer_tokens)
 
 
 K = TypeVar("K")
@@ -292,6 +299,24 @@ def keep(cache: "OrderedDict[K, V]", key: K, value: V, most: int) -> None:
         cache.popitem(last=False)
 
 
+class SeenAgent(NamedTuple):
+    """What identifies an agent: it is read from the agent's last request."""
+
+    system: str
+    connection: int
+
+
+def _find_agent(agents: Sequence[SeenAgent], agent: SeenAgent) -> int | None:
+    """Return the index of the agent with the same system prompt, or else of the one on the same connection."""
+    for index, other in enumerate(agents):
+        if other.system == agent.system:
+            return index
+    for index, other in enumerate(agents):
+        if other.connection == agent.connection:
+            return index
+    return None
+
+
 class Memory:
     """Remembers all conversations of a proxy. Used only on the proxy's loop."""
 
@@ -301,17 +326,15 @@ class Memory:
         self._states: OrderedDict[ThreadKey, ConversationState] = OrderedDict()
         self._slopes: OrderedDict[str, float] = OrderedDict()
         """Provider tokens per counted token by model, from the model's last answer."""
-        self._agents: OrderedDict[ThreadKey, list[tuple[str, int]]] = OrderedDict()
-        """For each thread key that several agents may share: (system prompt, connection) of each agent's last
-        request.
-        """
+        self._agents: OrderedDict[ThreadKey, list[SeenAgent]] = OrderedDict()
+        """The agents that share a thread key."""
         self._under_way: dict[int, GateRequest] = {}
         self._answers: set[asyncio.Task[None]] = set()
         """Tasks that are reading answers."""
         self._in_order = asyncio.Lock()
         """Makes the answers be processed in the order in which they arrived."""
 
-    def told_apart(self, call: ModelCall, connection: int) -> ModelCall:
+    def assign_thread(self, call: ModelCall, connection: int) -> ModelCall:
         """Return the call with the thread of its agent, if the client names no session.
 
         Agents that begin with the same words are distinguished by system prompt and connection.
@@ -320,14 +343,12 @@ class Memory:
             return call
         agents = self._agents.get(call.thread) or []
         keep(self._agents, call.thread, agents, _THREADS)
-        system = call.prompt.system or ""
-        number = next((n for n, agent in enumerate(agents) if agent[0] == system), None)
-        if number is None:
-            number = next((n for n, agent in enumerate(agents) if agent[1] == connection), None)
+        agent = SeenAgent(call.prompt.system or "", connection)
+        number = _find_agent(agents, agent)
         if number is None:
             number = 0 if call.side else len(agents)
         if not call.side:  # a side call such as a title has another system prompt
-            agents[number : number + 1] = [(system, connection)]
+            agents[number : number + 1] = [agent]
         return replace(call, thread=(*call.thread, str(number))) if number else call
 
     def state(self, thread: ThreadKey) -> ConversationState:
@@ -342,11 +363,11 @@ class Memory:
         """Return a prediction of the provider's report for a buffer of a conversation.
 
         If the call continues a response that did not pass through the proxy, the count is added to the last report;
-        None if
-        there is no report.
+        None if there is no report.
         """
         if call.items is None:
-            if (last := state.usage) is None:
+            last = state.usage
+            if last is None:
                 return None
             tokens = last.prompt + last.output + counted.tokens
             return Prediction(tokens, last.prompt, tokens)
@@ -358,9 +379,11 @@ class Memory:
 
     def answered(self, answer: ResponseRecord) -> None:
         """Take an answer that has passed. It is read in a thread before the next request is admitted."""
-        under = self._under_way.pop(answer.exchange, None)
-        if under is not None:
-            task = asyncio.create_task(self._take(under, replace(answer, body=answer.body.copy())))
+        request = self._under_way.pop(answer.exchange, None)
+        if request is not None:
+            task = asyncio.create_task(
+                self._take(request, replace(answer, body=answer.body.copy()))
+            )
             self._answers.add(task)
             task.add_done_callback(self._answers.discard)
 
@@ -369,31 +392,31 @@ class Memory:
         while self._answers:
             await asyncio.wait(self._answers)
 
-    async def _take(self, under: GateRequest, answer: ResponseRecord) -> None:
+    async def _take(self, request: GateRequest, answer: ResponseRecord) -> None:
         """Learn from an answer, and remember the conversation that it continues."""
 
         def read() -> tuple[Reply, TokenCount]:
-            reply = read_response(DIALECTS[under.call.dialect], response_document(answer))
-            return reply, self.counts(Buffer(read_wire_items(under.call.dialect, reply.wire)))
+            reply = read_response(DIALECTS[request.call.dialect], response_document(answer))
+            return reply, self.counts(Buffer(read_wire_items(request.call.dialect, reply.wire)))
 
         async with self._in_order:
             reply, items = await asyncio.to_thread(read)
         if reply.failure:
             return
         if reply.usage is not None:
-            self._take_usage(under, reply.usage, items)
-        self._remember_chain(under, reply)
+            self._take_usage(request, reply.usage, items)
+        self._remember_chain(request, reply)
 
-    def _take_usage(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:
-        call = under.call
-        if usage.prompt and under.counted.tokens and call.items is not None:
-            self._learn(under, usage, answer)
+    def _take_usage(self, request: GateRequest, usage: Usage, answer: TokenCount) -> None:
+        call = request.call
+        if usage.prompt and request.counted.tokens and call.items is not None:
+            self._learn(request, usage, answer)
         elif not call.side:
             self.state(call.thread).usage = usage
 
-    def _remember_chain(self, under: GateRequest, reply: Reply) -> None:
+    def _remember_chain(self, request: GateRequest, reply: Reply) -> None:
         """Remember the items that a later call may continue, if the provider stores the response."""
-        call = under.call
+        call = request.call
         if not reply.id or call.dialect != "openai-responses" or call.items is None:
             return
         if (
@@ -401,17 +424,18 @@ class Memory:
             or call.body.get("type") == "response.create"
             or call.body.get("store") is not False
         ):
-            expected = under.items if under.items is not None else call.items
+            expected = request.items if request.items is not None else call.items
             chain = ResponseChain([*call.items, *reply.wire], [*expected, *reply.wire])
             keep(self.chains, reply.id, chain, _CHAINS)
 
-    def _learn(self, under: GateRequest, usage: Usage, answer: TokenCount) -> None:
+    def _learn(self, request: GateRequest, usage: Usage, answer: TokenCount) -> None:
         """Learn the ratio of the provider's tokens to counted tokens, also from side calls."""
-        call = under.call
+        call = request.call
         if call.side:
-            self._slopes.setdefault(call.model, usage.prompt / under.counted.tokens)
+            self._slopes.setdefault(call.model, usage.prompt / request.counted.tokens)
             return
         state = self.state(call.thread)
-        state.usage, state.largest = usage, max(state.largest, usage.prompt)
-        state.learned.take(under.counted, usage, call.model, answer)
+        state.usage = usage
+        state.largest = max(state.largest, usage.prompt)
+        state.learned.take(request.counted, usage, call.model, answer)
         keep(self._slopes, call.model, state.learned.slope(), _THREADS)

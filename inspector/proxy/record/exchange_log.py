@@ -56,7 +56,7 @@ class ExchangeLog:
             self._is_recorded = True
             self.recorder.put(RequestRecord(self.head, self.up))
 
-    def handed_on(self) -> None:
+    def note_sent(self) -> None:
         """Note that the request goes to the provider now: response times are measured from here."""
         self._handed = time.monotonic()
 
@@ -85,7 +85,8 @@ class ExchangeLog:
 
     def answered(self, status: int, headers: Pairs) -> None:
         """Note the status and headers of the answer."""
-        self.status, self.headers = status, headers
+        self.status = status
+        self.headers = headers
         self.began_to_answer()
 
     def began_to_answer(self) -> None:

@@ -11,11 +11,12 @@ import threading
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
+from math import ceil
 from typing import Any
 from urllib.parse import unquote
 
 from inspector.core.jsontext import WRAPPED, NotJson, dumps, loads
-from inspector.proxy.record.redact import taken_from_head
+from inspector.proxy.record.redact import redacted_from_head
 from inspector.safety.header_names import is_secret
 from inspector.safety.redact_text import REDACTED
 
@@ -74,7 +75,7 @@ class KnownSecrets:
         """Remember the values that are redacted in this head; for an answer, only those whose name indicates a key."""
         keys, others = list[str](), list[str]()
         for name, value in sorted(
-            taken_from_head(headers, path), key=lambda secret: "cookie" not in secret[0].lower()
+            redacted_from_head(headers, path), key=lambda secret: "cookie" not in secret[0].lower()
         ):
             if is_secret(name):
                 words = _key_words(name, value) if not _NO_KEY.search(name) else ()
@@ -170,7 +171,9 @@ class _KeyFinder:
         """
         if not self._words:
             return False
-        windows = (text[at : at + _WINDOW + self._reach] for at in range(0, len(text), _WINDOW))
+        windows = (
+            text[start : start + _WINDOW + self._reach] for start in range(0, len(text), _WINDOW)
+        )
         return any(map(self._is_in_window, windows))
 
     def _is_in_window(self, text: str) -> bool:
@@ -240,10 +243,12 @@ def _spellings(word: str) -> Iterator[str]:
     yield dumps(word)[1:-1]
     data = word.encode()
     yield from (data.hex(), data.hex().upper())
+    shifts = range(3) if len(data) >= _SHORTEST else range(0)
     for encode in (b64encode, urlsafe_b64encode):
         yield encode(data).decode()
-        for shift in range(3 if len(data) >= _SHORTEST else 0):
-            # the characters that depend on this word alone, whatever surrounds it
-            yield encode(b"\0" * shift + data).decode()[
-                -(-shift * 8 // 6) : (shift + len(data)) * 8 // 6
-            ]
+        for shift in shifts:
+            # Base64 writes 6 bits as a character. These are the characters that depend on this word alone, whatever
+            # surrounds it.
+            first = ceil(shift * 8 / 6)
+            end = (shift + len(data)) * 8 // 6
+            yield encode(b"\0" * shift + data).decode()[first:end]

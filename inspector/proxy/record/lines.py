@@ -6,10 +6,10 @@ session of N requests costs O(messages) on disk. Of earlier bodies only digests 
 
 from base64 import b64encode
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.dialects.decoding import decoded
@@ -76,6 +76,8 @@ def _last_events(text: str) -> Iterator[str]:
 
 KEPT = 64
 """Number of threads whose latest body is kept for comparison with new ones."""
+_CHANGED_AT_END = 4
+"""Most elements at the end of a list that may differ in a body that extends it."""
 _WORTH = 200
 """Number of bytes that a reference to an earlier body must save at least."""
 
@@ -98,9 +100,8 @@ BodyShape: TypeAlias = Mapping[str, ValueShape]
 class BodyDelta:
     """The part of a body that repeats the body of request `exchange`.
 
-    `all`: keys with the same value. `first`: by key, how many leading items of its list are the same. `saved`: bytes
-    that
-    need not be written.
+    `all`: keys with the same value. `first`: by key, how many leading items of its list are the same.
+    `saved`: bytes that need not be written.
     """
 
     exchange: int
@@ -119,6 +120,15 @@ class BodyDelta:
         }
 
 
+class RecordedBody(NamedTuple):
+    """A body that later bodies may refer to once it is on disk."""
+
+    exchange: int
+    shape: BodyShape
+    delta: BodyDelta | None
+    """The reference to an earlier body, if the body was written as one."""
+
+
 class BodyDeltas:
     """Remembers the shapes of recorded bodies."""
 
@@ -129,20 +139,20 @@ class BodyDeltas:
         """Return the reference that saves most bytes, preferring the latest body; None if none saves enough."""
         best: BodyDelta | None = None
         for exchange in reversed(self._shapes):
-            like = _like(exchange, self._shapes[exchange], shape)
-            if like.saved > (best.saved if best else _WORTH):
-                best = like
+            delta = _compare_shapes(exchange, self._shapes[exchange], shape)
+            least_saved = best.saved if best else _WORTH
+            if delta.saved > least_saved:
+                best = delta
         return best
 
-    def remember(self, exchange: int, shape: BodyShape, like: BodyDelta | None) -> None:
+    def remember(self, body: RecordedBody) -> None:
         """Remember a body that was recorded. The earlier body that it extends is forgotten."""
-        if (
-            like is not None
-            and like.exchange in self._shapes
-            and _grew(self._shapes[like.exchange], like)
-        ):
-            del self._shapes[like.exchange]
-        self._shapes[exchange] = shape
+        delta = body.delta
+        if delta is not None:
+            earlier = self._shapes.get(delta.exchange)
+            if earlier is not None and _is_extended_by(earlier, delta):
+                del self._shapes[delta.exchange]
+        self._shapes[body.exchange] = body.shape
         if len(self._shapes) > KEPT:
             self._shapes.popitem(last=False)
 
@@ -159,7 +169,8 @@ def _value_shape(value: Any) -> ValueShape:
     return ValueShape(is_list, tuple(digests), tuple(map(len, written)))
 
 
-def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
+def _compare_shapes(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
+    """Find what a body has in common with the earlier body of an exchange."""
     same: list[str] = []
     first: dict[str, int] = {}
     saved = 0
@@ -167,10 +178,7 @@ def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
         former = earlier.get(key)
         if former is None or former.is_list != value.is_list:
             continue
-        pairs = zip(value.digests, former.digests, strict=False)
-        count = next((n for n, (old, new) in enumerate(pairs) if old != new), None)
-        if count is None:
-            count = min(len(value.digests), len(former.digests))
+        count = _count_common(value.digests, former.digests)
         if count == len(value.digests) == len(former.digests):
             same.append(key)
         elif count and value.is_list:
@@ -179,12 +187,21 @@ def _like(exchange: int, earlier: BodyShape, shape: BodyShape) -> BodyDelta:
     return BodyDelta(exchange, all=tuple(same), first=first, saved=saved)
 
 
-def _grew(earlier: BodyShape, like: BodyDelta) -> bool:
+def _count_common(digests: Sequence[bytes], others: Sequence[bytes]) -> int:
+    """Return how many leading digests are the same."""
+    for count, (digest, other) in enumerate(zip(digests, others, strict=False)):
+        if digest != other:
+            return count
+    return min(len(digests), len(others))
+
+
+def _is_extended_by(earlier: BodyShape, delta: BodyDelta) -> bool:
     """Does the later body extend the earlier one (or all but the last few elements of its lists)?"""
-    lists = ((key, value) for key, value in earlier.items() if value.is_list)
-    return all(
-        key in like.all or len(value.digests) - like.first.get(key, 0) <= 4 for key, value in lists
-    )
+    for key, value in earlier.items():
+        changed_count = len(value.digests) - delta.first.get(key, 0)
+        if value.is_list and key not in delta.all and changed_count > _CHANGED_AT_END:
+            return False
+    return True
 
 
 class LineEncoder:
@@ -192,7 +209,7 @@ class LineEncoder:
 
     def __init__(self) -> None:
         self._deltas = BodyDeltas()
-        self._pending: tuple[int, BodyShape, BodyDelta | None] | None = None
+        self._pending: RecordedBody | None = None
 
     def forget(self) -> None:
         """Forget all lines, because the recording starts again with an empty file."""
@@ -202,7 +219,7 @@ class LineEncoder:
     def written(self) -> None:
         """Note that the last line is on disk, so that later lines may refer to it."""
         if self._pending is not None:
-            self._deltas.remember(*self._pending)
+            self._deltas.remember(self._pending)
             self._pending = None
 
     def line(self, record: Record) -> dict[str, Any]:
@@ -255,8 +272,10 @@ class LineEncoder:
         shape = shape_of(body)
         delta = self._deltas.find(shape)
         if exchange is not None:
-            self._pending = exchange, shape, delta
-        return fields | ({"body": delta.rest(body), "like": delta.document()} if delta else {})
+            self._pending = RecordedBody(exchange, shape, delta)
+        if delta is None:
+            return fields
+        return fields | {"body": delta.rest(body), "like": delta.document()}
 
 
 def _head(kind: str, time: float, exchange: int) -> dict[str, Any]:
@@ -271,20 +290,25 @@ def response_document(record: ResponseRecord) -> dict[str, Any]:
         "first_byte_ms": round(record.first_byte_ms, 3),
         "elapsed_ms": round(record.elapsed_ms, 3),
     }
-    body, ended, error = record.body, record.ended, record.error
+    body = record.body
+    ended = record.ended
+    error = record.error
     if record.has_frames:
-        frames = (
-            {"left_out": body.left_out}
-            if body.left_out
-            else {"frames": [_frame(piece) for piece in body.pieces()]}
-        )
-        fields: dict[str, Any] = {"size": body.size} | frames
+        fields: dict[str, Any] = {"size": body.size}
+        if body.left_out:
+            fields["left_out"] = body.left_out
+        else:
+            fields["frames"] = [_frame(piece) for piece in body.pieces()]
     else:
         fields = _body_fields(body, record.headers)
         if ended in ("client closed", "upstream closed") and is_over(fields.get("stream", "")):
-            ended, error = "complete", ""
+            ended = "complete"
+            error = ""
     own = {"own": True} if record.own and not record.has_frames else {}
-    return about | own | fields | {"ended": ended} | ({"error": error} if error else {})
+    document = about | own | fields | {"ended": ended}
+    if error:
+        document["error"] = error
+    return document
 
 
 def _frame(data: bytes) -> Any:

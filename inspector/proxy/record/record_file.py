@@ -34,7 +34,8 @@ class RecordFile:
     """
 
     def __init__(self, path: Path, kind: RecordKind) -> None:
-        self.path, self._kind = path, kind
+        self.path = path
+        self._kind = kind
         self.is_new = True
         self.next_exchange = 0
         """The first exchange number that is not used in the file."""
@@ -94,7 +95,8 @@ class RecordFile:
 
     def is_there(self) -> bool:
         try:
-            now, ours = self.path.stat(), os.fstat(self.handle)
+            now = self.path.stat()
+            ours = os.fstat(self.handle)
         except FileNotFoundError:
             return False
         return (now.st_dev, now.st_ino) == (ours.st_dev, ours.st_ino)
@@ -103,7 +105,8 @@ class RecordFile:
         """Create the file again after it was removed. Raises OSError, InspectorError."""
         handle = self._open()
         os.close(self.handle)
-        self.handle, self.is_torn = handle, False
+        self.handle = handle
+        self.is_torn = False
 
     def append(self, line: bytes) -> None:
         """Append one line.

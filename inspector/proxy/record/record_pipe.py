@@ -49,7 +49,8 @@ class RecordPipe:
     """
 
     def __init__(self, pipe: IO[bytes], on_end: Callable[[], None]) -> None:
-        self._pipe, self._on_end = pipe, on_end
+        self._pipe = pipe
+        self._on_end = on_end
         self._handle = pipe.fileno()
         self._lock = threading.Lock()
         self._waiting: deque[Record | int] = deque()
@@ -128,7 +129,7 @@ class RecordPipe:
             OSError: The writer has ended.
         """
         if not self._rest:
-            self._rest = _encoded(self._waiting[0])
+            self._rest = _encode_record(self._waiting[0])
         if not _write(self._handle, self._rest):
             return False
         self._sent_count += 1
@@ -187,7 +188,7 @@ def _size(value: Record | int) -> int:
     return body.size if isinstance(body, CapturedBody) else 0
 
 
-def _encoded(value: Record | int) -> list[memoryview]:
+def _encode_record(value: Record | int) -> list[memoryview]:
     """Return the sizes of the body's large pieces, then the pieces without copying, then the record."""
     pieces: list[pickle.PickleBuffer] = []
     data = pickle.dumps(value, protocol=5, buffer_callback=pieces.append)

@@ -76,7 +76,8 @@ class Recorder:
     ) -> None:
         self.path = path
         self.budget = Budget()
-        self._tell, self._heard = tell, heard
+        self._tell = tell
+        self._heard = heard
         self._questions: dict[int, threading.Event] = {}
         self._has_ended = self._is_closed = self._is_behind = False
         file = RecordFile(path, KIND)

@@ -34,7 +34,8 @@ class Budget:
     """Limits the bytes that all exchanges together keep. The server takes from it, the recorder's thread gives back."""
 
     def __init__(self, limit: int = ALL) -> None:
-        self._left, self._lock = limit, Lock()
+        self._left = limit
+        self._lock = Lock()
 
     def take(self, count: int) -> bool:
         """Reserve `count` bytes. Return False if there is no room."""
@@ -67,7 +68,9 @@ class CapturedBody:
     def of(cls, pieces: Iterable[bytes], size: int, left_out: str) -> "CapturedBody":
         """Return a body with given content, outside any shared budget."""
         body = cls(Budget())
-        body._pieces, body.size, body.left_out = list(pieces), size, left_out
+        body._pieces = list(pieces)
+        body.size = size
+        body.left_out = left_out
         return body
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:

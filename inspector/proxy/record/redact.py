@@ -51,7 +51,7 @@ def _redacted_header(name: str, value: str) -> str:
     return redacted_address(value) if name.lower() in _ADDRESSES else redacted_text(value)
 
 
-def taken_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
+def redacted_from_head(headers: Iterable[tuple[str, str]], path: str) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of everything that is redacted in a head.
 
     Values of a query are given as they were written and decoded, and without a fragment, which a server ignores.

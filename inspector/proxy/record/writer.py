@@ -52,7 +52,8 @@ class Replies:
     """Sends (kind, value) pairs to the proxy; sends nothing once the proxy has ended."""
 
     def __init__(self, out: BinaryIO) -> None:
-        self._out, self._is_gone = out, False
+        self._out = out
+        self._is_gone = False
 
     def put(self, kind: Reply, what: str | int) -> None:
         """Send a line of the recording, a sentence for people, or the number of an answered question."""
@@ -84,12 +85,10 @@ class Writer:
         *,
         hears: bool,
     ):
-        self._file, self._upstream, self._rule, self._replies = (
-            file,
-            redacted_url(upstream),
-            rule,
-            replies,
-        )
+        self._file = file
+        self._upstream = redacted_url(upstream)
+        self._rule = rule
+        self._replies = replies
         self._hears = hears
         self._lines = LineEncoder()
         self._redactor = Redactor()

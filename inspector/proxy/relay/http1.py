@@ -31,9 +31,11 @@ class NoAnswer(Exception):
 class Http1Exchange:
     """One exchange with the provider. `up` is the connection to the provider."""
 
-    def __init__(self, client: ClientRequest, up: TcpLink) -> None:
-        self._client, self._log = client, client.log
-        self._down, self._up = client.link, up
+    def __init__(self, client: ClientRequest, provider: TcpLink) -> None:
+        self._client = client
+        self._log = client.log
+        self._down = client.link
+        self._up = provider
         self._pump: asyncio.Task[None] | None = None
         self._bad: BadMessage | None = None
         self._is_broken = False
@@ -45,7 +47,7 @@ class Http1Exchange:
             head += await self._client.read()
         self._up.write(head)
         self._client.forget()
-        self._log.handed_on()
+        self._log.note_sent()
         if not self._client.is_done:
             self._pump = asyncio.create_task(self._pump_body())
 
@@ -67,7 +69,7 @@ class Http1Exchange:
                 if self._bad is not None:
                     raise self._bad
                 if raw is None:
-                    raise NoAnswer(f"it closed the connection{_because(self._up)}")
+                    raise NoAnswer(f"it closed the connection{_failure_words(self._up)}")
                 answer = status_head(raw)
             except BadMessage as bad:
                 if bad is self._bad:
@@ -118,7 +120,7 @@ class Http1Exchange:
             self._log.finish("client closed")
         else:
             self._log.finish(
-                "upstream closed", f"The provider closed in the middle{_because(self._up)}."
+                "upstream closed", f"The provider closed in the middle{_failure_words(self._up)}."
             )
         await self._client.write_last(last)
         persists = persists and answer.persists and self._client.syntax.persists
@@ -134,7 +136,9 @@ class Http1Exchange:
 
         Malformed bytes are passed on, too, and end the answer.
         """
-        up, down, keep = self._up, self._down, self._log.down.add
+        provider = self._up
+        down = self._down
+        keep = self._log.down.add
         waiting = head
 
         def take(data: bytes) -> bool:
@@ -145,7 +149,7 @@ class Http1Exchange:
                 self._is_broken = True
                 count = len(data)
             if count != len(data):
-                up.unread(data[count:])
+                provider.unread(data[count:])
                 data = data[:count]
             if framing.done or self._is_broken:
                 waiting += data
@@ -156,10 +160,10 @@ class Http1Exchange:
 
         if framing.done:
             return head
-        if not up.has_unread():
+        if not provider.has_unread():
             down.write(head)
             waiting = b""
-        await up.pass_each(take, down)
+        await provider.pass_each(take, down)
         return waiting
 
     def stop(self) -> None:
@@ -168,5 +172,5 @@ class Http1Exchange:
             self._pump.cancel()
 
 
-def _because(link: TcpLink) -> str:
+def _failure_words(link: TcpLink) -> str:
     return f" ({link.failed})" if link.failed else ""

@@ -68,23 +68,24 @@ class Chunked:
 
     def feed(self, data: bytes, take: Take) -> int:
         """Pass the content in `data` to `take`, and return how many bytes belong to the body. Raises BadFraming."""
-        at, end = 0, len(data)
-        while at < end and not self.done:
+        position = 0
+        end = len(data)
+        while position < end and not self.done:
             if self._state == "data":
-                at += self._take_data(data, at, take)
+                position += self._take_data(data, position, take)
                 continue
-            stop = data.find(b"\n", at)
-            self._line += data[at:] if stop < 0 else data[at : stop + 1]
+            stop = data.find(b"\n", position)
+            self._line += data[position:] if stop < 0 else data[position : stop + 1]
             if len(self._line) > _LONGEST_LINE:
                 raise BadFraming("a chunk's line is too long")
             if stop < 0:
                 return end
-            at = stop + 1
+            position = stop + 1
             line, self._line = self._line, b""
             if self._is_strict and (not line.endswith(b"\r\n") or b"\r" in line[:-2]):
                 raise BadFraming("a chunk's line does not end in CR LF")
             self._take_line(line[:-1].removesuffix(b"\r"))
-        return at
+        return position
 
     def _take_data(self, data: bytes, at: int, take: Take) -> int:
         """Pass on what `data` holds of the current chunk, starting at `at`, and return its length."""
@@ -218,7 +219,9 @@ def request_head(raw: bytes) -> Http1Request:
     match = _REQUEST.fullmatch(start)
     if match is None:
         raise BadMessage(status=400, why="the request line is not HTTP/1.1")
-    method, target, version = match[1].decode(), match[2].decode("latin-1"), match[3].decode()
+    method = match[1].decode()
+    target = match[2].decode("latin-1")
+    version = match[3].decode()
     return Http1Request(tuple(map(_pair, lines)), version, method, target, lines=tuple(lines))
 
 
@@ -242,7 +245,8 @@ def _pair(line: bytes) -> tuple[str, str]:
 
 def request_framing(head: HeaderBlock) -> Framing:
     """Return how the body of a request ends. Raises BadMessage unless the head says it exactly once, in one way."""
-    coded, lengths = head.all("transfer-encoding"), head.all("content-length")
+    coded = head.all("transfer-encoding")
+    lengths = head.all("content-length")
     # CGI-like programs read these as the headers with hyphens.
     if head.all("content_length") or head.all("transfer_encoding"):
         raise BadMessage(

@@ -68,12 +68,13 @@ class TcpLink(asyncio.Protocol):
         return self._transport is not None and self._transport.get_extra_info("sslcontext") is None
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._close_seen(_told(exc) if exc is not None else "")
+        self._close_seen(_error_words(exc) if exc is not None else "")
         self.resume_writing()
         self._transport = None
 
     def _close_seen(self, why: str) -> None:
-        first, self.gone = not self.gone, True
+        first = not self.gone
+        self.gone = True
         self.failed = self.failed or why
         self._wake()
         if first and self.on_gone is not None:
@@ -177,7 +178,7 @@ class TcpLink(asyncio.Protocol):
         transport.set_write_buffer_limits(high=0)  # now the buffer counts as full until it is empty
         await self.drain()
 
-    async def while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+    async def run_while_open(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
         """Run `work`, and cancel it when the other end closes. Return the finished task."""
         task = asyncio.ensure_future(work)
         self.on_gone = task.cancel
@@ -216,7 +217,7 @@ class TcpLink(asyncio.Protocol):
         return self._transport.get_extra_info(name) if self._transport is not None else None
 
 
-def _told(error: Exception) -> str:
+def _error_words(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")
 
 

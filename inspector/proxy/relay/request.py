@@ -27,7 +27,9 @@ class ClientRequest:
     def __init__(
         self, syntax: Http1Request, framing: Framing, link: TcpLink, log: ExchangeLog
     ) -> None:
-        self.syntax, self.link, self.log = syntax, link, log
+        self.syntax = syntax
+        self.link = link
+        self.log = log
         self.admitted: AdmittedRequest | None = None
         """The request after it was read completely and the gate let it pass; otherwise None."""
         self._framing = framing
@@ -131,7 +133,7 @@ class ClientRequest:
                 return False
             sent.append(data)
         pending = AdmittedRequest(self, b"".join(sent))
-        match decision_of(await self.link.while_open(gate.admit(pending))):
+        match decision_of(await self.link.run_while_open(gate.admit(pending))):
             case Refuse() as refuse if not self.link.gone:
                 return await pending.refuse(refuse)
             case Forward(body) if not self.link.gone:
@@ -151,7 +153,8 @@ class AdmittedRequest(PendingRequest):
     def __init__(self, client: ClientRequest, sent: bytes) -> None:
         super().__init__(client.log.head, client.carried(), client.log)
         self.link = client.link
-        self._client, self._sent = client, sent
+        self._client = client
+        self._sent = sent
         self.changed: bytes | None = None
         """The body to forward instead of the original; None forwards the original."""
         self._has_chunks = client.syntax.version == "1.1"

@@ -60,7 +60,9 @@ class ClientConnection:
     """Serves one client. `serve()` runs until client or provider ends the connection."""
 
     def __init__(self, context: ConnectionContext, link: TcpLink, number: int) -> None:
-        self._context, self._link, self._number = context, link, number
+        self._context = context
+        self._link = link
+        self._number = number
         self._up: TcpLink | None = None
         self._upstream: Upstream | None = None
         """The provider that `_up` leads to."""
@@ -132,18 +134,21 @@ class ClientConnection:
             log.finish("client closed" if self._link.gone else "failed")
 
     async def _pass(self, client: ClientRequest, upstream: Upstream) -> bool:
-        context, log = self._context, client.log
+        context = self._context
+        log = client.log
         if context.gate.wants(log.head) and (over := await client.admit(context.gate)) is not None:
             return over
         try:
-            up, is_new = await self._reach(upstream)
+            provider, is_new = await self._reach(upstream)
         except Unreachable as why:
             return await self._refuse(client, str(why))
         if self._link.gone:
             return False
-        target, authority = upstream.target(log.head.path), upstream.authority
-        admitted, exchange = client.admitted, Http1Exchange(client, up)
-        self._link.on_gone = up.abort
+        target = upstream.target(log.head.path)
+        authority = upstream.authority
+        admitted = client.admitted
+        exchange = Http1Exchange(client, provider)
+        self._link.on_gone = provider.abort
         try:
             await exchange.send(
                 forwarded_head(client.syntax, target, authority)
@@ -152,32 +157,40 @@ class ClientConnection:
             )
             answer = await exchange.answer()
             if answer.status == 101:
-                return await self._upgraded(answer, client, up)
+                return await self._upgraded(answer, client, provider)
             if admitted is not None and admitted.begun:
                 return await exchange.splice(answer, admitted)
             return await exchange.relay(answer)
         except NoAnswer as why:
             sentence = f"{upstream.url} gave no answer: {why}."
-            return await self._no_answer(client, sentence, is_new=is_new)
+            return await self._answer_failure(client, sentence, is_new=is_new)
         finally:
             exchange.stop()
 
-    async def _upgraded(self, answer: Http1Response, client: ClientRequest, up: TcpLink) -> bool:
+    async def _upgraded(
+        self, answer: Http1Response, client: ClientRequest, provider: TcpLink
+    ) -> bool:
         """Pass bytes after an upgrade, when the connection no longer carries HTTP, until it ends."""
         context = self._context
         client.log.finish("complete")
         self._is_tunnel = True
         await client.write_last(answer.raw)
-        tunnel = Tunnel(self._link, up)
+        tunnel = Tunnel(self._link, provider)
         if answer.first("upgrade").lower() == "websocket":
             number = partial(next, context.numbers)
             tunnel = WebSocketTunnel(
-                self._link, up, context.recorder, context.gate, client.log.head, answer, number
+                self._link,
+                provider,
+                context.recorder,
+                context.gate,
+                client.log.head,
+                answer,
+                number,
             )
         await tunnel.run()
         return False
 
-    async def _no_answer(self, client: ClientRequest, sentence: str, *, is_new: bool) -> bool:
+    async def _answer_failure(self, client: ClientRequest, sentence: str, *, is_new: bool) -> bool:
         if client.log.client_gone or self._link.gone:
             return False
         if not is_new:  # as without the proxy: a reused connection may end during a request, and clients handle that
@@ -203,7 +216,8 @@ class ClientConnection:
 
     async def _refuse(self, client: ClientRequest, sentence: str) -> bool:
         """Answer the client, after its whole body, why its request was not answered by a provider."""
-        log, request = client.log, client.log.head
+        log = client.log
+        request = client.log.head
         waits = "100-continue" in request.header("expect").lower()
         while not client.is_done and not waits and await client.read():
             client.forget()
@@ -309,7 +323,7 @@ class ProxyServer(LoopbackServer):
         """Is an HTTP exchange under way?"""
         return any(client.is_busy for client in tuple(self._clients.values()))
 
-    def take_no_more(self) -> None:
+    def stop_accepting(self) -> None:
         """Accept no further connection or request; current exchanges are completed. May be called from any thread."""
         self.loop.call_soon_threadsafe(self._finish_clients)
 

@@ -14,7 +14,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspector.core.dialects.catalogue import is_terminal
 from inspector.core.jsontext import dumps
@@ -61,6 +61,17 @@ class WebSocketMessage:
     raw: bytes
 
 
+class RawFrame(NamedTuple):
+    """A frame as it was received."""
+
+    first_byte: int
+    """Holds the kind of the frame and its flags."""
+    payload: bytes
+    """The content, unmasked."""
+    raw: bytes
+    """All bytes of the frame."""
+
+
 class FrameReader:
     """Parses the frames of one direction. `feed` yields the messages that are completed. Raises BadFrames.
 
@@ -68,7 +79,8 @@ class FrameReader:
     """
 
     def __init__(self, is_packed: bool = False, goes_on: bool = True) -> None:
-        self.is_packed, self.goes_on = is_packed, goes_on
+        self.is_packed = is_packed
+        self.goes_on = goes_on
         self._inflater = zlib.decompressobj(-15)
         self._waiting = bytearray()
         self._parts: list[bytes] = []
@@ -84,20 +96,22 @@ class FrameReader:
         """Yield the completed messages in order; control frames may come between the frames of a message."""
         self._waiting += data
         while (frame := self._frame()) is not None:
-            first, payload, raw = frame
-            kind, is_last = first & 0x0F, bool(first & 0x80)
+            kind = frame.first_byte & 0x0F
+            is_last = bool(frame.first_byte & 0x80)
             if kind >= CLOSE:
-                yield WebSocketMessage(kind, payload, raw)
+                yield WebSocketMessage(kind, frame.payload, frame.raw)
                 continue
             if kind:
-                self._kind, self._is_compressed = kind, bool(first & 0x40)
-                self._parts, self._raws = [], []
-            self._parts.append(payload)
-            self._raws.append(raw)
+                self._kind = kind
+                self._is_compressed = bool(frame.first_byte & 0x40)
+                self._parts = []
+                self._raws = []
+            self._parts.append(frame.payload)
+            self._raws.append(frame.raw)
             if sum(map(len, self._parts)) > LARGEST:
                 raise BadFrames(f"a message is larger than {LARGEST:,} bytes")
             if is_last:
-                message = WebSocketMessage(self._kind, self._whole(), b"".join(self._raws))
+                message = WebSocketMessage(self._kind, self._join_message(), b"".join(self._raws))
                 self._raws = []
                 yield message
 
@@ -105,29 +119,30 @@ class FrameReader:
         """Return the bytes that belong to no complete message yet."""
         return b"".join((*self._raws, self._waiting))
 
-    def _frame(self) -> tuple[int, bytes, bytes] | None:
-        """Return (first byte, payload, original bytes) of the next frame; None until it is complete."""
+    def _frame(self) -> RawFrame | None:
+        """Take the next frame from the waiting bytes; None until it is complete."""
         waiting = self._waiting
         if len(waiting) < 2:
             return None
-        length, at = waiting[1] & 0x7F, 2
+        length = waiting[1] & 0x7F
+        position = 2
         if length > 125:
-            at = 4 if length == 126 else 10
-            if len(waiting) < at:
+            position = 4 if length == 126 else 10
+            if len(waiting) < position:
                 return None
-            length = int.from_bytes(waiting[2:at], "big")
+            length = int.from_bytes(waiting[2:position], "big")
         if length > LARGEST:
             raise BadFrames(f"a frame is larger than {LARGEST:,} bytes")
         is_masked = bool(waiting[1] & 0x80)
-        start = at + 4 * is_masked
+        start = position + 4 if is_masked else position  # the mask has 4 bytes
         if len(waiting) < start + length:
             return None
         raw = bytes(waiting[: start + length])
         del waiting[: start + length]
-        payload = masked(raw[start:], raw[at:start]) if is_masked else raw[start:]
-        return raw[0], payload, raw
+        payload = masked(raw[start:], raw[position:start]) if is_masked else raw[start:]
+        return RawFrame(raw[0], payload, raw)
 
-    def _whole(self) -> bytes:
+    def _join_message(self) -> bytes:
         data = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         if not (self.is_packed and self._is_compressed):
             return data
@@ -179,10 +194,11 @@ class Tunnel:
     """A connection that no longer carries HTTP. `run()` passes bytes in both directions until one side has closed."""
 
     def __init__(self, down: TcpLink, up: TcpLink) -> None:
-        self._down, self._up = down, up
+        self._down = down
+        self._up = up
 
     async def run(self) -> None:
-        work = {asyncio.create_task(way) for way in self._ways()}
+        work = {asyncio.create_task(way) for way in self._directions()}
         try:
             await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -192,14 +208,14 @@ class Tunnel:
             self._up.close()
             self._down.close()
 
-    def _ways(self) -> tuple[Coroutine[Any, Any, None], ...]:
-        return _passed(self._down, self._up), _passed(self._up, self._down)
+    def _directions(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        return _pass_bytes(self._down, self._up), _pass_bytes(self._up, self._down)
 
     def _close(self) -> None:
         """Clean up after the connection has ended."""
 
 
-async def _passed(source: TcpLink, target: TcpLink) -> None:
+async def _pass_bytes(source: TcpLink, target: TcpLink) -> None:
     while data := await source.read():
         target.write(data)
         await target.drain()
@@ -222,12 +238,10 @@ class WebSocketTunnel(Tunnel):
         number: Callable[[], int],
     ) -> None:
         super().__init__(down, up)
-        self._recorder, self._gate, self._headers, self._number = (
-            recorder,
-            gate,
-            answer.pairs,
-            number,
-        )
+        self._recorder = recorder
+        self._gate = gate
+        self._headers = answer.pairs
+        self._number = number
         self._head = replace(head, transport="websocket")
         """The head of the next exchange, except for its number and time."""
         self._from_client: FrameReader | None
@@ -251,12 +265,9 @@ class WebSocketTunnel(Tunnel):
         self._held: asyncio.Task[Decision] | None = None
         down.on_gone = self._client_gone
 
-    def _ways(self) -> tuple[Coroutine[Any, Any, None], ...]:
-        return (
-            self._upwards(),
-            self._downwards(),
-            *((self._forward_waiting(),) if self._admits else ()),
-        )
+    def _directions(self) -> tuple[Coroutine[Any, Any, None], ...]:
+        both = (self._pass_up(), self._pass_down())
+        return (*both, self._forward_waiting()) if self._admits else both
 
     def _client_gone(self) -> None:
         if self._held is not None:
@@ -277,7 +288,7 @@ class WebSocketTunnel(Tunnel):
 
     # -- what is recorded
 
-    def _said(self, data: bytes) -> ExchangeLog | None:
+    def _record_client_message(self, data: bytes) -> ExchangeLog | None:
         """Record a message of the client. If it asks for an answer, return the exchange that begins with it."""
         is_asked = b"response.create" in data[:4096] + data[-4096:]
         if not is_asked or text_at(value_in(data), "type") != "response.create":
@@ -297,7 +308,7 @@ class WebSocketTunnel(Tunnel):
         self._under_way.append(log)
         return log
 
-    def _answered(self, data: bytes) -> None:
+    def _record_provider_message(self, data: bytes) -> None:
         """Record a message of the provider as part of the oldest open exchange."""
         if not self._under_way:
             self._put_frame("upstream", data)
@@ -315,7 +326,7 @@ class WebSocketTunnel(Tunnel):
             FrameRecord(time.time(), self._head.connection, exchange, side, body=captured)
         )
 
-    def _seen(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:
+    def _read_messages(self, frames: FrameReader | None, data: bytes) -> list[WebSocketMessage]:
         """Return the messages that are completed by `data`. Bytes that cannot be parsed pass unrecorded."""
         if frames is None:
             return []
@@ -332,13 +343,13 @@ class WebSocketTunnel(Tunnel):
 
     # -- to the client
 
-    async def _downwards(self) -> None:
+    async def _pass_down(self) -> None:
         while data := await self._up.read():
-            for message in self._seen(self._from_server, data):
+            for message in self._read_messages(self._from_server, data):
                 if message.kind == CLOSE:
                     self._closed = self._closed or "upstream closed"
                 elif UNKNOWN < message.kind < CLOSE:
-                    self._answered(message.data)
+                    self._record_provider_message(message.data)
             await self._wait_until_safe()
             self._down.write(data)
             self._flush()
@@ -370,7 +381,7 @@ class WebSocketTunnel(Tunnel):
 
     # -- to the provider
 
-    async def _upwards(self) -> None:
+    async def _pass_up(self) -> None:
         """Pass on the client's messages: at once, or, if the gate wants to see them, each when it is complete and
         admitted.
         """
@@ -379,7 +390,7 @@ class WebSocketTunnel(Tunnel):
                 self._up.write(data)
             elif self._from_client is None:
                 self._waiting.put_nowait(WebSocketMessage(UNKNOWN, b"", data))
-            for message in self._seen(self._from_client, data):
+            for message in self._read_messages(self._from_client, data):
                 if message.kind == CLOSE:
                     self._closed = self._closed or "client closed"
                     self._client_gone()
@@ -388,7 +399,7 @@ class WebSocketTunnel(Tunnel):
                 elif self._admits:
                     self._up.write(message.raw)
                 elif UNKNOWN < message.kind < CLOSE:
-                    self._said(message.data)
+                    self._record_client_message(message.data)
             if not self._admits:
                 await self._up.drain()
 
@@ -396,7 +407,7 @@ class WebSocketTunnel(Tunnel):
         """Forward the client's messages one after the other, each when it is admitted."""
         while True:
             message = await self._waiting.get()
-            log = self._said(message.data) if message.kind != UNKNOWN else None
+            log = self._record_client_message(message.data) if message.kind != UNKNOWN else None
             if message.kind == UNKNOWN:
                 self._up.write(message.raw)
             elif log is None:
@@ -421,7 +432,7 @@ class WebSocketTunnel(Tunnel):
             case Forward(body) if not self._down.gone:
                 if body is not None:
                     log.sent(body)
-                log.handed_on()
+                log.note_sent()
                 self._send(message, body)
             case _:
                 self._end(log, "client closed")

@@ -45,7 +45,7 @@ class Filling:
 
     def ids(self, places: tuple[int, ...]) -> frozenset[str]:
         """Return the ids of the messages at these indices."""
-        return frozenset(self.messages[at].id for at in places)
+        return frozenset(self.messages[place].id for place in places)
 
 
 def filling_key(state: State) -> tuple[object, ...] | None:
@@ -64,7 +64,8 @@ def filling(
     state: State, calls: ToolCalls, cancelled: Callable[[], bool] = lambda: False
 ) -> Filling:
     """Return what fills the shown buffer. Call it only while a session is open. O(text). Raises Cancelled."""
-    size, buffer = sizer_of(state), state.buffer()
+    size = sizer_of(state)
+    buffer = state.buffer()
     breakdown = break_down(size, pressure_here(state, size)[0], buffer, calls)
     if cancelled():
         raise Cancelled("The playhead moved on.")
@@ -126,14 +127,16 @@ def areas(
     Raises:
         Cancelled: `cancelled` returned True.
     """
-    thread, pressures = state.thread, state.pressures
+    thread = state.thread
+    pressures = state.pressures
     assert thread is not None
     assert pressures is not None
     names: tuple[str, ...] = CATEGORIES
-    weigh: _Weigh = _by_category
+    weigh: _Weigh = _count_by_category
     if kind == "tool":
         by_tool = _ToolWeights(calls_of(state), thread, pressures.by)
-        names, weigh = (NO_TOOL, OTHER_TOOLS, *by_tool.tools, DIFFERENCE), by_tool
+        names = (NO_TOOL, OTHER_TOOLS, *by_tool.tools, DIFFERENCE)
+        weigh = by_tool
     rows: list[Sequence[int]] = []
     if former is not None and former.pressures is not None and former.kind == kind == "category":
         rows += former.rows[: pressures.count_settled(former.pressures)]
@@ -166,7 +169,7 @@ _Weigh: TypeAlias = Callable[[Sizer, View, Prompt], list[int]]
 """Returns the counted tokens of a buffer by area."""
 
 
-def _by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
+def _count_by_category(size: Sizer, view: View, prompt: Prompt) -> list[int]:
     counted = composition(size.estimator, view, prompt)
     return [counted.get(name, 0) for name in CATEGORIES if name != DIFFERENCE]
 
@@ -178,23 +181,26 @@ class _ToolWeights:
     The areas are in this order: no tool, other tools, then the tools with the most tokens, the largest last.
     """
 
-    def __init__(self, calls: ToolCalls, thread: Thread, by: Estimator) -> None:
-        self._calls, self._by = calls, by
+    def __init__(self, calls: ToolCalls, thread: Thread, estimator: Estimator) -> None:
+        self._calls = calls
+        self._by = estimator
         total: Counter[str] = Counter()
         for message in thread.messages:
             total.update(dict(self._split(message)))
         total.pop("", None)
         self.tools = tuple(name for name, _ in reversed(total.most_common(_TOOLS)))
-        self._places = {"": 0} | {name: n for n, name in enumerate(self.tools, 2)}
-        self._key = f"{by.name} by tool: {self.tools}"
+        self._places = {"": 0} | {name: number for number, name in enumerate(self.tools, 2)}
+        self._key = f"{estimator.name} by tool: {self.tools}"
 
     def __call__(self, size: Sizer, view: View, prompt: Prompt) -> list[int]:
-        packed = view.weight(self._key, self._packed)
-        tokens = [self._by.tokens(packed >> n * _BITS & _MASK) for n in range(len(self.tools) + 2)]
+        packed = view.weight(self._key, self._pack_weights)
+        tokens = [
+            self._by.tokens(packed >> index * _BITS & _MASK) for index in range(len(self.tools) + 2)
+        ]
         tokens[0] += sum(prompt_tokens(self._by, prompt))
         return tokens
 
-    def _packed(self, message: Message) -> int:
+    def _pack_weights(self, message: Message) -> int:
         """Return the weights of a message by area, packed into one integer."""
         return sum(
             share << self._places.get(name, 1) * _BITS for name, share in self._split(message)
@@ -204,7 +210,8 @@ class _ToolWeights:
         """Return (name of the tool, weight) for each tool of a message; the name is empty for the part without a
         tool.
         """
-        whole, result = weight(self._by, message), message.result
+        whole = weight(self._by, message)
+        result = message.result
         if result is not None:
             call = self._calls.by_id.get(result.call_id)
             return [(call.name if call is not None else OTHER_TOOLS, whole)]

@@ -48,13 +48,15 @@ def beliefs_key(state: State) -> tuple[object, ...] | None:
     if state.thread is None or state.pressures is None or state.window is None:
         return None
     choices = state.choices
-    by = choices.policy, choices.policy_loads, choices.settings
-    return SameObject(state.thread), by, state.window.tokens, state.user_window, state.estimator
+    policy = choices.policy, choices.policy_loads, choices.settings
+    return SameObject(state.thread), policy, state.window.tokens, state.user_window, state.estimator
 
 
 def is_mostly_believed(state: State) -> bool:
     """Were the own counts computed when the thread was shorter, so that `beliefs` has little left to do? O(1)."""
-    belief, key, thread = state.believed, beliefs_key(state), state.thread
+    belief = state.believed
+    key = beliefs_key(state)
+    thread = state.thread
     if belief is None or key is None or thread is None:
         return False
     return bool(belief.tokens) and belief.key[1:] == key[1:] and belief.thread.id == thread.id
@@ -65,7 +67,8 @@ def beliefs(state: State) -> PolicyBelief:
 
     O(requests) for a harness that calibrates an estimator, O(requests x messages) for others.
     """
-    thread, by = state.thread, policy_of(state)
+    thread = state.thread
+    policy = policy_of(state)
     key = beliefs_key(state)
     assert thread is not None
     assert key is not None
@@ -76,10 +79,12 @@ def beliefs(state: State) -> PolicyBelief:
         return PolicyBelief(key, thread, counts=counts)
     start = _reusable_tokens(state.believed, key, thread)
     left = islice(thread.requests, len(start), None)
-    if by.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
+    if policy.prompt_estimator is None and sum(len(request.view) for request in left) > _MOST:
         return PolicyBelief(key, thread, counts=counts)
     count = len(thread.requests)
-    more = [believed_at(by, settings, thread, at=n) for n in range(len(start), count + 1)]
+    more = [
+        believed_at(policy, settings, thread, at=index) for index in range(len(start), count + 1)
+    ]
     return PolicyBelief(key, thread, tokens=(*start, *more[:-1]), end=more[-1], counts=counts)
 
 
@@ -147,20 +152,21 @@ def lateness(
         compactions: The first requests after recorded compactions.
     """
     least = line.least  # computed once: there may be very many requests
-    reported = (pressure.reported for pressure in pressures)
-    true = next(
-        (n for n, tokens in enumerate(reported) if tokens is not None and tokens >= least), None
+    sizes = (pressure.reported for pressure in pressures)
+    reported = next(
+        (index for index, tokens in enumerate(sizes) if tokens is not None and tokens >= least),
+        None,
     )
-    own = next((n for n, tokens in enumerate(believed) if tokens >= least), None)
-    crossed = min((n for n in (true, own) if n is not None), default=0)
-    cut = next((n for n in compactions if n > crossed), None)
-    if cut is None or true is None or (own is not None and max(true, own) < cut):
-        return Lateness(line, true, own)
-    return (
-        Lateness(line, reported=true, believed=None, compacted=cut)
-        if true < cut
-        else Lateness(line, reported=None, believed=None)
-    )
+    own = next((index for index, tokens in enumerate(believed) if tokens >= least), None)
+    first_crossing = min((index for index in (reported, own) if index is not None), default=0)
+    compaction = next((index for index in compactions if index > first_crossing), None)
+    if reported is None or compaction is None:
+        return Lateness(line, reported, own)
+    if own is not None and max(reported, own) < compaction:
+        return Lateness(line, reported, own)
+    if reported < compaction:
+        return Lateness(line, reported, believed=None, compacted=compaction)
+    return Lateness(line, reported=None, believed=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,33 +267,36 @@ def reading(state: State) -> GaugeReading | None:
     latest = _latest_reading[0]
     if latest is not None and latest[0]() is state:
         return latest[1]
-    found = _read_gauge(state)
-    _latest_reading[0] = ref(state), found
-    return found
+    gauge_reading = _read_gauge(state)
+    _latest_reading[0] = ref(state), gauge_reading
+    return gauge_reading
 
 
 _latest_reading: list[tuple[ref[State], GaugeReading | None] | None] = [None]
 
 
 def _read_gauge(state: State) -> GaugeReading | None:
-    thread, pressures = state.thread, state.pressures
+    thread = state.thread
+    pressures = state.pressures
     if thread is None or pressures is None:
         return None
-    size, stepped = sizer_of(state), state.stepped_buffer
+    size = sizer_of(state)
+    stepped = state.stepped_buffer
     pressure, before = pressure_here(state, size)
     request = state.request
-    view, prompt = (request.view, request.prompt) if request else (thread.end, thread.prompt)
+    view = request.view if request else thread.end
+    prompt = request.prompt if request else thread.prompt
     if stepped is not None:
-        view, prompt = Stretch(own=stepped.messages).view(), stepped.prompt
+        view = Stretch(own=stepped.messages).view()
+        prompt = stepped.prompt
     window = state.window or Window(tokens=None, source="unknown")
     session = state.session
     assert session is not None
-    parts, scale, rim = (
-        sized(size, pressure, view, prompt),
-        size.scale,
-        window.tokens or assumed_window(),
-    )
-    lines, top = gauge_lines(state), reserve(window.tokens)
+    parts = sized(size, pressure, view, prompt)
+    scale = size.scale
+    rim = window.tokens or assumed_window()
+    lines = gauge_lines(state)
+    top = reserve(window.tokens)
     sizes = GaugeReading(
         pressure, window, parts, scale.unseen, lines, rim, reserve=top, slope=scale.slope
     )
@@ -307,8 +316,8 @@ def _with_policy(reading: GaugeReading, state: State, thread: Thread) -> GaugeRe
         reading,
         estimated=estimate_here(state),
         believed=belief_here(state),
-        by_itself=_by_itself(state, thread),
-        late=_late(state),
+        by_itself=_counts_alone(state, thread),
+        late=_lateness_sentences(state),
     )
     choices = state.choices
     return replace(
@@ -316,7 +325,7 @@ def _with_policy(reading: GaugeReading, state: State, thread: Thread) -> GaugeRe
         policy=policy_title(state),
         is_default=choices.policy == DEFAULT_POLICY,
         has_tiers=_has_tiers(state),
-        due=_due(state),
+        due=_due_tiers(state),
         preview=_preview(state, reading.pressure),
         changed=() if choices.usual else changed_words(choices),
     )
@@ -336,11 +345,9 @@ def _place(state: State, thread: Thread) -> str:
         return f"After request {count - 1}, the last"
     if count == 1:
         return "The only request"
-    return (
-        f"Request {state.at:,}, the last of {count:,}"
-        if state.at == count - 1
-        else f"Request {state.at:,} of {count:,}"
-    )
+    if state.at == count - 1:
+        return f"Request {state.at:,}, the last of {count:,}"
+    return f"Request {state.at:,} of {count:,}"
 
 
 def _has_tiers(state: State) -> bool:
@@ -350,7 +357,7 @@ def _has_tiers(state: State) -> bool:
         return False
 
 
-def _due(state: State) -> tuple[str, ...] | None:
+def _due_tiers(state: State) -> tuple[str, ...] | None:
     if state.previews is None:
         return None
     return tuple(verdict.tier for verdict in state.previews.verdicts if verdict.due)
@@ -368,7 +375,8 @@ def pressure_here(state: State, size: Sizer) -> tuple[Pressure, int | None]:
 
     O(messages) after a step.
     """
-    steps, stepped = state.steps, state.stepped_buffer
+    steps = state.steps
+    stepped = state.stepped_buffer
     if stepped is None or steps is None:
         return size.pressure, None
     before = size.pressure.tokens if steps.own_path else None
@@ -379,11 +387,10 @@ def belief_here(state: State) -> int | None:
     """Return the chosen policy's own count of the shown buffer; None until it is computed. O(1)."""
     belief = state.believed
     if belief is not None and not state.stepped and belief.key == beliefs_key(state):
-        count = (
-            belief.end
-            if state.at is None
-            else next(iter(belief.tokens[state.at : state.at + 1]), None)
-        )
+        if state.at is None:
+            count = belief.end
+        else:
+            count = belief.tokens[state.at] if state.at < len(belief.tokens) else None
         if count is not None:
             return count
     return None if state.previews is None else state.previews.tokens
@@ -403,20 +410,21 @@ def lacks_belief(state: State) -> bool:
     return belief is not None and belief.key == beliefs_key(state) and belief_here(state) is None
 
 
-def _by_itself(state: State, thread: Thread) -> bool:
+def _counts_alone(state: State, thread: Thread) -> bool:
     try:
-        by = policy_of(state)
+        policy = policy_of(state)
     except InspectorError:
         return False
-    at = len(thread.requests) if state.at is None else state.at
-    return not state.stepped and counts_by_itself(by, thread, at)
+    request = len(thread.requests) if state.at is None else state.at
+    return not state.stepped and counts_by_itself(policy, thread, request)
 
 
-def _late(state: State) -> tuple[str, ...]:
+def _lateness_sentences(state: State) -> tuple[str, ...]:
     """Return a sentence for each line of the chosen policy that its own count reaches earlier or later than
     reported.
     """
-    belief, pressures = state.believed, state.pressures
+    belief = state.believed
+    pressures = state.pressures
     if belief is None or pressures is None or not belief.tokens or belief.key != beliefs_key(state):
         return ()
     cuts = [compaction.before_request for compaction in belief.thread.compactions]

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import NamedTuple
 
 from inspector.core.buffer import EMPTY_VIEW, View, shared
 from inspector.core.calls import CallIndex
@@ -70,11 +71,13 @@ def summarise_range(
     whole = sum_bills(bill.bill for bill in session_bills(session))
     inside = [miss for miss in misses if first <= miss.request <= last]
     usages = [request.usage for request in thread.requests[first : last + 1]]
-    came_in, first_message = _sum_new_messages(thread, pressures, first, last, is_cancelled)
+    new = _sum_new_messages(thread, pressures, first, last, is_cancelled)
     missed_tokens = sum(miss.tokens for miss in inside)
     missed_cost = sum_prices(miss.usd for miss in inside)
     output = sum(usage.output for usage in usages if usage)
-    by_category = tuple(pair for pair in came_in.most_common() if pair[1])
+    by_category = tuple(
+        (category, tokens) for category, tokens in new.tokens.most_common() if tokens
+    )
     range_cost = cost.total if cost is not None else None
     whole_cost = whole.total if whole is not None else None
     return RangeSummary(
@@ -88,24 +91,33 @@ def summarise_range(
         missed_cost=missed_cost,
         output=output,
         came_in=by_category,
-        first_message=first_message,
+        first_message=new.first_id,
         largest=_largest_growth(thread, pressures, first, last),
     )
 
 
+class NewMessages(NamedTuple):
+    """The messages that the requests of a range added."""
+
+    tokens: Counter[Category]
+    first_id: str
+    """Id of the first new message; empty if there is none."""
+
+
 def _sum_new_messages(
     thread: Thread, pressures: Pressures, first: int, last: int, is_cancelled: Callable[[], bool]
-) -> tuple[Counter[Category], str]:
-    """Return the tokens of the new messages by category, and the id of the first one. Raises Cancelled."""
-    tokens, first_id = Counter[Category](), ""
-    for at in range(first, last + 1):
+) -> NewMessages:
+    """Sum up the new messages of a range. Raises Cancelled."""
+    tokens = Counter[Category]()
+    first_id = ""
+    for request in range(first, last + 1):
         if is_cancelled():
             raise Cancelled("Another range was selected.")
-        size = sizer(pressures, at)
-        for message in _new_messages(thread, at):
+        size = sizer(pressures, request)
+        for message in _new_messages(thread, request):
             first_id = first_id or message.id
             tokens.update(_split_tokens(size, message))
-    return tokens, first_id
+    return NewMessages(tokens, first_id)
 
 
 def _view(thread: Thread, at: int) -> View:
@@ -116,7 +128,8 @@ def _new_messages(thread: Thread, at: int) -> Iterator[Message]:
     """Yield the messages of a request that were not in the previous buffer. A message that was only rewritten is not
     new.
     """
-    former, view = _view(thread, at - 1), _view(thread, at)
+    former = _view(thread, at - 1)
+    view = _view(thread, at)
     same = shared(former, view)
     former_ids = {message.id for message in former.tail(same)}
     yield from (message for message in view.tail(same) if message.id not in former_ids)
@@ -139,10 +152,12 @@ def _growth(pressures: Pressures, first: int, last: int) -> int | None:
 def _largest_growth(
     thread: Thread, pressures: Pressures, first: int, last: int
 ) -> LargestGrowth | None:
-    grown = [
-        (growth, at) for at in range(first, last + 1) if (growth := _growth(pressures, at, at))
-    ]
-    tokens, request = max(grown, default=(0, 0))
+    growths = {
+        request: _growth(pressures, request, request) or 0 for request in range(first, last + 1)
+    }
+    # of two equal growths the later one
+    request = max(growths, key=lambda request: (growths[request], request), default=first)
+    tokens = growths.get(request, 0)
     if tokens <= 0:
         return None
     size = sizer(pressures, request)

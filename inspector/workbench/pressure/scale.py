@@ -51,7 +51,8 @@ class GaugeLine:
     def about(self) -> str:
         """Describe the line: `60% L1, L2: 120,000 tokens. Roku fires L1, L2 above it.`"""
         watermark = self.watermark
-        tiers, side = ", ".join(watermark.tiers), "from it on" if watermark.fires_on else "above it"
+        tiers = ", ".join(watermark.tiers)
+        side = "from it on" if watermark.fires_on else "above it"
         return f"{self.label}: {self.tokens:,} tokens. {self.title} fires {tiers} {side}."
 
     def headroom(self, tokens: int) -> str:
@@ -125,14 +126,15 @@ def _scale(state: State) -> tuple[Watermark, ...]:
     """Return the default policy's lines, in a window of any size."""
     if state.choices.policy == DEFAULT_POLICY and (lines := watermarks(state)):
         return lines
-    by = POLICIES[DEFAULT_POLICY]
+    policy = POLICIES[DEFAULT_POLICY]
     try:
-        return by.watermarks(
-            settings_for(by, scale_pairs(state), window_of(state), client_of(state))
+        return policy.watermarks(
+            settings_for(policy, scale_pairs(state), window_of(state), client_of(state))
         )
     except InspectorError:  # the window is larger than the policy accepts
-        window, usual = window_of(state).tokens, assumed_window()
-        lines = by.watermarks(by.settings())
+        window = window_of(state).tokens
+        usual = assumed_window()
+        lines = policy.watermarks(policy.settings())
         return tuple(
             Watermark(
                 line.label,
@@ -150,37 +152,43 @@ def value_for(state: State, line: GaugeLine, tokens: int) -> str | None:
 
     The value is found by bisection, because a line moves in one direction when its setting grows.
     """
-    by = policy_of(state) if line.policy == state.choices.policy else POLICIES[line.policy]
+    policy = policy_of(state) if line.policy == state.choices.policy else POLICIES[line.policy]
     setting = line.watermark.setting
     is_chosen = line.policy == state.choices.policy
-    now = settings_of(state) if is_chosen else by.settings()
+    now = settings_of(state) if is_chosen else policy.settings()
     field = next((field for field in fields(now) if field.name == setting), None)
     if field is None:
         return None
-    whole = get_type_hints(type(now))[setting] is int
+    is_whole = get_type_hints(type(now))[setting] is int
     window = window_of(state).tokens or assumed_window()
-    low, high = field.metadata.get("low"), field.metadata.get("high")
+    low = field.metadata.get("low")
+    high = field.metadata.get("high")
     pairs = state.choices.settings if is_chosen else state.choices.scale
-    others = (*preset_of(state, by), *(pair for pair in pairs if pair[0] != setting))
+    other_pairs = ((name, value) for name, value in pairs if name != setting)
+    others = (*preset_of(state, policy), *other_pairs)
 
     def spell(value: float) -> str:
-        return str(round(value)) if whole else f"{value:.{_DIGITS}f}"
+        return str(round(value)) if is_whole else f"{value:.{_DIGITS}f}"
 
     def place(value: float) -> int | None:
         try:
-            settings = by.settings((*others, (setting, spell(value))), window)
+            settings = policy.settings((*others, (setting, spell(value))), window)
         except InspectorError:
             return None
-        return next(
-            (mark.tokens for mark in by.watermarks(settings) if mark.setting == setting), None
-        )
+        lines = (mark.tokens for mark in policy.watermarks(settings) if mark.setting == setting)
+        return next(lines, None)
 
-    ends = (0 if low is None else low, window if high is None else high)
-    nearest = _nearest(place, tokens, *ends, 1 if whole else 10**-_DIGITS)
+    nearest = _nearest_value(
+        place,
+        tokens,
+        low=0 if low is None else low,
+        high=window if high is None else high,
+        grain=1 if is_whole else 10**-_DIGITS,
+    )
     return None if nearest is None else spell(nearest)
 
 
-def _nearest(
+def _nearest_value(
     line: Callable[[float], int | None], tokens: int, low: float, high: float, grain: float
 ) -> float | None:
     """Return the value between `low` and `high` that puts the line nearest to `tokens`; None if the line cannot be
@@ -190,7 +198,8 @@ def _nearest(
     """
     low = low if line(low) is not None else low + grain
     high = high if line(high) is not None else high - grain
-    at_low, at_high = line(low), line(high)
+    at_low = line(low)
+    at_high = line(high)
     if at_low is None or at_high is None:
         return None
     while high - low > grain / 4:

@@ -107,14 +107,16 @@ def series(state: State, former: Series | None = None) -> Series | None:
 
     O(requests), but after `former`, the curves when the thread was shorter, hardly more than O(new requests).
     """
-    thread, pressures = state.thread, state.pressures
+    thread = state.thread
+    pressures = state.pressures
     if thread is None or pressures is None:
         return None
     if former is None or former.pressures is None:
-        former, same = NO_SERIES, 0
+        former = NO_SERIES
+        same = 0
     else:
         same = pressures.count_same(former.pressures)
-    new = [pressures[at] for at in range(same, len(pressures))]
+    new = [pressures[index] for index in range(same, len(pressures))]
     belief = state.believed
     believed = belief.tokens if belief is not None and belief.thread is thread else ()
     reported = former.reported[:same] + tuple(pressure.reported for pressure in new)
@@ -172,7 +174,8 @@ def _predicted_tokens(pressure: Pressure) -> int | None:
 
 
 def _marks(state: State) -> tuple[Mark, ...]:
-    thread, pressures = state.thread, state.pressures
+    thread = state.thread
+    pressures = state.pressures
     if thread is None or pressures is None:
         return ()
     marks = []
@@ -181,7 +184,7 @@ def _marks(state: State) -> tuple[Mark, ...]:
         sizes = f" {before:,} → {after:,}" if before is not None and after is not None else ""
         label = f"{_compaction_words(compaction)}{sizes}"
         marks.append(Mark(compaction.before_request, label, compaction.kind == "summary"))
-    return tuple(sorted((*marks, *_silent(state)), key=lambda mark: mark.at))
+    return tuple(sorted((*marks, *_silent_marks(state)), key=lambda mark: mark.at))
 
 
 def _compaction_words(compaction: Compaction) -> str:
@@ -193,7 +196,7 @@ def _compaction_words(compaction: Compaction) -> str:
     return (compaction.trigger or compaction.kind).strip()
 
 
-def _silent(state: State) -> Iterator[Mark]:
+def _silent_marks(state: State) -> Iterator[Mark]:
     """Yield the silent drops. One that only rewrote messages is a small mark."""
     for drop in state.drops.found if state.drops else ():
         if drop.compaction is None and drop.kind != "sub-agent":
@@ -232,24 +235,27 @@ def user_marks(thread: Thread, former: UserMarks | None = None) -> UserMarks:
 
     O(text); O(new text) after `former`, the marks when the thread was shorter.
     """
-    requests, start, marks = thread.requests, 0, list[Mark]()
+    requests = thread.requests
+    start = 0
+    marks = list[Mark]()
     seen = set[str]()
     if (
         former is not None
         and count_same_requests(former.thread.requests, requests) >= former.settled
     ):
-        start, seen = former.settled, set(former.seen)
+        start = former.settled
+        seen = set(former.seen)
         marks = [mark for mark in former.marks if mark.at < start]
     settled = frozenset(seen)
-    for at, messages in enumerate(
+    for number, messages in enumerate(
         additions(requests[start:], seen, requests[start - 1] if start else None), start
     ):
-        checkpoint(at, len(requests))
+        checkpoint(number, len(requests))
         words = [words.text for message in messages for words in user_words(message)]
         if words:
             text = " ".join(" ".join(words).split())
-            marks.append(Mark(at, f"user: {text[:MOST_QUOTED]}", kind="user message"))
-        if at == len(requests) - 2:
+            marks.append(Mark(number, f"user: {text[:MOST_QUOTED]}", kind="user message"))
+        if number == len(requests) - 2:
             settled = frozenset(seen)
     return UserMarks(thread, tuple(marks), settled)
 
@@ -310,7 +316,8 @@ def _has_only_grown(former: Thread, thread: Thread) -> bool:
 
 def chosen_marks(state: State) -> tuple[Mark, ...]:
     """Return marks for the user's steps and for the hits of the search."""
-    thread, search = state.thread, state.hits
+    thread = state.thread
+    search = state.hits
     if thread is None:
         return ()
     end = len(thread.requests)
@@ -325,7 +332,8 @@ def chosen_marks(state: State) -> tuple[Mark, ...]:
     hits = search.places.get(thread.id, {}) if search is not None else {}
     words = f" with “{search.text}”" if search is not None else ""
     hit_marks = (
-        Mark(at, plural(many, "message") + words, kind="search hit") for at, many in hits.items()
+        Mark(request, plural(many, "message") + words, kind="search hit")
+        for request, many in hits.items()
     )
     return (*steps, *hit_marks)
 
@@ -360,8 +368,9 @@ def _path(steps: Steps, pressures: Pressures) -> list[StepEffect]:
     if steps.is_before(steps.at):
         return []
     size = sizer(pressures, steps.request)
-    before, effects = size.tokens(steps.sent), []
-    for step in (steps.taken[n] for n in steps.own_path):
+    before = size.tokens(steps.sent)
+    effects = []
+    for step in (steps.taken[step_index] for step_index in steps.own_path):
         after = size.tokens(step.buffer)
         effects.append(StepEffect(steps.request, step.name, before, after))
         before = after

@@ -51,10 +51,11 @@ class WindowCache:
         thread = state.thread
         assert thread is not None
         if thread is not self._thread:
-            self._thread, self._recorded = thread, _recorded_windows(thread)
+            self._thread = thread
+            self._recorded = _recorded_windows(thread)
             self._found.clear()
-        at = len(thread.requests) - 1 if state.at is None else state.at
-        recorded = self._recorded[at] if 0 <= at < len(self._recorded) else None
+        request = len(thread.requests) - 1 if state.at is None else state.at
+        recorded = self._recorded[request] if 0 <= request < len(self._recorded) else None
         return state.user_window, model_at(thread, state.at), recorded
 
 

@@ -40,7 +40,8 @@ class BundleDraft:
 
     def pack(self, redaction: Redaction) -> PackedBundle:
         """Return the bundle with private texts replaced by `redaction`. O(records)."""
-        source, work = self.records, self.work
+        source = self.records
+        work = self.work
         records = [_redact_record(record, redaction) for record in source.records]
         failures: list[str] = []
         steps: list[Any] = []

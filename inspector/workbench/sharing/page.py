@@ -56,9 +56,9 @@ class ReportSection:
 def write_page(title: str, sections: Iterable[ReportSection], timeline: TimelineData) -> str:
     """Return the whole HTML file. The timeline follows the first section."""
     body = [f"<h1>{escape(title)}</h1>"]
-    for n, section in enumerate(sections):
+    for index, section in enumerate(sections):
         body += _write_section(section)
-        if n == 0:
+        if index == 0:
             body += ["<h2>Timeline</h2>", draw_timeline(timeline)]
     return "\n".join(
         [
@@ -83,7 +83,7 @@ def _write_section(section: ReportSection) -> Iterator[str]:
 
 
 def _write_cells(tag: str, cells: Sequence[str], numbers: frozenset[int]) -> str:
-    kinds = (' class="number"' if n in numbers else "" for n in range(len(cells)))
+    kinds = (' class="number"' if index in numbers else "" for index in range(len(cells)))
     return "".join(
         f"<{tag}{kind}>{escape(cell)}</{tag}>" for kind, cell in zip(kinds, cells, strict=True)
     )
@@ -96,7 +96,8 @@ def draw_timeline(data: TimelineData) -> str:
     top = max(data.window or 0, max(data.tokens), 1)
     step = (_WIDTH - _LEFT) / len(data.tokens)
     points = " ".join(
-        f"{_LEFT + (n + 0.5) * step:.1f},{_place(size, top)}" for n, size in enumerate(data.tokens)
+        f"{_LEFT + (index + 0.5) * step:.1f},{_place(size, top)}"
+        for index, size in enumerate(data.tokens)
     )
     parts = [
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT + 30}" role="img" aria-label="Tokens of each request">'

@@ -176,11 +176,11 @@ def _compare(text: str, redacted: str) -> list[str]:
         return []
     keys = []
     pieces = redacted.split(REDACTED)
-    at = len(pieces[0])
+    position = len(pieces[0])
     for piece in pieces[1:]:
-        end = text.index(piece, at) if piece else len(text)
-        keys.append(text[at:end])
-        at = end + len(piece)
+        end = text.index(piece, position) if piece else len(text)
+        keys.append(text[position:end])
+        position = end + len(piece)
     return [key for key in keys if key.strip()]
 
 

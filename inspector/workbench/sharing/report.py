@@ -95,8 +95,8 @@ def _describe_session(
 
 
 def _filling_section(session: Session, thread: Thread, pressures: Pressures) -> ReportSection:
-    at = fullest_request(pressures)
-    place = len(thread.requests) if at is None else at
+    request = fullest_request(pressures)
+    place = len(thread.requests) if request is None else request
     size = sizer(pressures, place)
     buffer = thread.place(place).buffer()
     tree = break_down(size, size.pressure, buffer, tool_calls(session, thread)).tree

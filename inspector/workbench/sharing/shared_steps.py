@@ -31,12 +31,10 @@ def find_origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
         raise InspectorError(
             f"These steps start at request {request}, which this session does not have."
         )
-    by, at = (
-        find_policy(str(document.get("policy"))),
-        len(thread.requests) if request is None else request,
-    )
+    policy = find_policy(str(document.get("policy")))
+    at = len(thread.requests) if request is None else request
     if not starts_before(document):
-        return buffer_at(by, thread, at), None
+        return buffer_at(policy, thread, at), None
     from inspector.core.drops import thread_drops  # not before something is open
     from inspector.core.findings.recorded_step import recorded_step
 
@@ -45,7 +43,7 @@ def find_origin(session: Session, document: Any) -> tuple[Buffer, Step | None]:
         raise InspectorError(
             f"These steps start before a compaction at request {at}, which this session does not have."
         )
-    tree = recorded_tree(thread, request, by, by.settings(), change)
+    tree = recorded_tree(thread, request, policy, policy.settings(), change)
     return tree.origin, tree.step
 
 

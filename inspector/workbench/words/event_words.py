@@ -37,7 +37,8 @@ def _summarizer_called(fields: Fields) -> str:
     ended = "succeeded" if fields.get("succeeded") else "failed"
     retries = _number(fields, "drop_oldest_retries")
     again = f" after {plural(retries, 'retry', 'retries')} with fewer messages" if retries else ""
-    read, written = _tokens(fields, "prompt_tokens"), _number(fields, "output_tokens")
+    read = _tokens(fields, "prompt_tokens")
+    written = _number(fields, "output_tokens")
     usage = f" ({read} in, {written:,} out)" if written else ""
     return f"The model call for the summary {ended}{again}{usage}."
 
@@ -50,10 +51,8 @@ def _compact_complete(fields: Fields) -> str:
 
 
 def _calibrated(fields: Fields) -> str:
-    estimated, reported = (
-        _number(fields, "estimated_prompt_tokens"),
-        _number(fields, "prompt_tokens"),
-    )
+    estimated = _number(fields, "estimated_prompt_tokens")
+    reported = _number(fields, "prompt_tokens")
     return f"The estimate of {estimated:,} was compared with the {reported:,} tokens that the provider reported."
 
 

@@ -70,7 +70,8 @@ def usual_growth(reports: Sequence["TurnReport"], thread: str) -> int:
 
 def next_tier_words(run: RunView) -> str:
     """Say which tier of a run is next and when; empty if that is unknown."""
-    plan, now = run.plan, run.now
+    plan = run.plan
+    now = run.now
     if (
         plan is None
         or not now.tokens
@@ -118,7 +119,8 @@ def summarise_run(reports: Sequence["TurnReport"]) -> str:
 
 
 def _prediction_error(report: "TurnReport") -> float | None:
-    expected, reported = report.expected.tokens, report.reported
+    expected = report.expected.tokens
+    reported = report.reported
     if expected is None or not reported or report.expected.kind != "predicted":
         return None
     return abs(expected / reported - 1)

@@ -116,7 +116,8 @@ def failure_cause(error: str, needs: Sequence[AnsweredNeed]) -> str:
 
 def _missing_headings(needs: Sequence[AnsweredNeed]) -> str:
     for answered in reversed(needs):
-        need, reply = answered.need, answered.reply
+        need = answered.need
+        reply = answered.reply
         if isinstance(need, Summarize) and need.headings and isinstance(reply, Answer):
             missing = missing_headings(need, reply.text)
             if len(missing) < len(need.headings):
@@ -136,12 +137,12 @@ def missing_headings(need: Need, text: str) -> tuple[str, ...]:
 def calls_words(needs: Sequence[AnsweredNeed]) -> Iterator[str]:
     """Say how many model calls there were and who answered them: `2 model calls answered offline.`"""
     calls = [need for need in needs if isinstance(need.need, MODEL_CALLS)]
-    counts = Counter(_answered(need.reply) for need in calls)
+    counts = Counter(_reply_words(need.reply) for need in calls)
     for words, count in counts.items():
         yield f"{plural(count, 'model call')} {words}."
 
 
-def _answered(reply: Answer | Failure) -> str:
+def _reply_words(reply: Answer | Failure) -> str:
     if isinstance(reply, Failure):
         return "failed"
     return f"answered {answerer_words(reply.by)}"

@@ -40,7 +40,7 @@ def verdict_words(previews: Previews, verdict: Verdict, window: int | None) -> t
     line = _line_of(previews, verdict)
     why, *notes = verdict.why.split(" · ")
     if verdict.due and previews.due_run is not None and verdict.tier not in previews.due_run:
-        notes.append(f"Not due after {_joined(previews.due_run)}")
+        notes.append(f"Not due after {_join_names(previews.due_run)}")
     brief = why
     if line is not None and verdict.tokens is not None:
         why, brief = (
@@ -112,23 +112,24 @@ def shown_words(state: State) -> str:
 
 def due_words(previews: Previews) -> str:
     """Say which tiers are due: `L0 and L1 are due; only L0 will run.`; or how far the nearest line is."""
-    due, fired = previews.due, previews.due_run
+    due = previews.due
+    fired = previews.due_run
     if not due:
-        return f"No tier is due{_nearest(previews)}."
+        return f"No tier is due{_nearest_line_words(previews)}."
     is_or_are = "is" if len(due) == 1 else "are"
-    words = f"{_joined(due)} {is_or_are} due"
+    words = f"{_join_names(due)} {is_or_are} due"
     if fired is None or set(due) <= set(fired) or not fired:
         return f"{words}."
-    return f"{words}; only {_joined(fired)} will run."
+    return f"{words}; only {_join_names(fired)} will run."
 
 
-def _nearest(previews: Previews) -> str:
+def _nearest_line_words(previews: Previews) -> str:
     lines = previews.policy.watermarks(previews.context.settings)
     ahead = [line for line in lines if not line.fires(previews.tokens)]
     if not ahead:
         return ""
     line = min(ahead, key=lambda line: line.to_go(previews.tokens))
-    return f": {_joined(line.tiers)} in {line.to_go(previews.tokens):,} tokens"
+    return f": {_join_names(line.tiers)} in {line.to_go(previews.tokens):,} tokens"
 
 
 def _line_of(previews: Previews, verdict: Verdict) -> Watermark | None:
@@ -154,7 +155,7 @@ def _sentence(text: str) -> str:
     return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
-def _joined(names: Sequence[str]) -> str:
+def _join_names(names: Sequence[str]) -> str:
     """Join names: `L0`, `L0 and L1`, `L0, L1 and L2`."""
     if len(names) < 2:
         return "".join(names)

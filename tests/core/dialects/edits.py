@@ -67,11 +67,14 @@ def in_call_order(buffer: Buffer) -> Buffer:
     }
     runs = groupby(buffer.messages, lambda message: message.result is not None)
     ordered = (
-        sorted(run, key=lambda one: [made.get(call_id, -1) for call_id in _answered(one)])
+        sorted(
+            run,
+            key=lambda one: [made.get(call_id, -1) for call_id in _record_provider_message(one)],
+        )
         for _, run in runs
     )
     return buffer.with_messages([message for run in ordered for message in run])
 
 
-def _answered(message: Message) -> list[str]:
+def _record_provider_message(message: Message) -> list[str]:
     return [message.result.call_id] if message.result is not None else []

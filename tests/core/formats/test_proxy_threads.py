@@ -156,7 +156,7 @@ def _gemini(words: str, connection: int, recording: Recording, **more: Any) -> i
     return recording.ask({"contents": contents, **more}, path, GEMINI, connection=connection)
 
 
-def _answered(words: str) -> dict[str, Any]:
+def _record_provider_message(words: str) -> dict[str, Any]:
     return {
         "candidates": [
             {"content": {"role": "model", "parts": [{"text": words}]}, "finishReason": "STOP"}
@@ -227,9 +227,9 @@ def test_geminis_router_stands_with_the_thread_that_it_routes(tasks: tuple[str, 
     recording = Recording()
     tool = [{"functionDeclarations": [{"name": "ls"}]}]
     for n, task in enumerate(tasks):
-        recording.reply(_gemini(task, n, recording, **ROUTER), _answered("{}"))
+        recording.reply(_gemini(task, n, recording, **ROUTER), _record_provider_message("{}"))
     for n, task in enumerate(tasks):
-        recording.reply(_gemini(task, n, recording, tools=tool), _answered("done"))
+        recording.reply(_gemini(task, n, recording, tools=tool), _record_provider_message("done"))
     session = recording.session()
     first, second = session.threads
     assert [(one.kind, one.thread) for one in session.side_calls] == [
@@ -354,7 +354,7 @@ def test_a_resumed_session_whose_client_tells_its_results_anew() -> None:
     number = recording.ask(
         {"contents": again, "tools": tools}, PATHS["gemini"], GEMINI, connection=7
     )
-    recording.reply(number, _answered("done"))
+    recording.reply(number, _record_provider_message("done"))
     (thread,) = recording.session().threads
     assert len(thread.requests) == 4
 

@@ -85,7 +85,8 @@ class ChangesTable(QWidget):
         typed = digits_of(self.since.text().strip().replace(",", ""))
         if typed is not None:
             return typed
-        thread, place = self._state.thread, self._state.place
+        thread = self._state.thread
+        place = self._state.place
         cuts = (
             [compaction.before_request for compaction in thread.compactions]
             if thread is not None
@@ -94,7 +95,9 @@ class ChangesTable(QWidget):
         return max((cut for cut in cuts if cut < place), default=0)
 
     def _compare(self) -> None:
-        state, thread, earlier = self._state, self._state.thread, self.earlier
+        state = self._state
+        thread = self._state.thread
+        earlier = self.earlier
         if thread is None or state.pressures is None or not thread.requests:
             self._compared = ()
             self._show((), "")

@@ -101,7 +101,8 @@ class Icicle(Guarded, QWidget):
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
         """Show the breakdown of a buffer, with the chosen part as wide as the chart."""
-        self._tree, self.part = tree, part
+        self._tree = tree
+        self.part = part
         self.setAccessibleDescription(spoken(tree, part))
         self._lay_out()
 
@@ -125,16 +126,17 @@ class Icicle(Guarded, QWidget):
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:
         """Yield the cells of the chosen part and its ancestors, over the whole width, then those of its descendants."""
-        width, least = float(self.width()), self.fontMetrics().height() + 1
+        width = float(self.width())
+        least = self.fontMetrics().height() + 1
         levels = max(1, min(LEVELS, self.height() // least))
         height = max(least, min(HIGH, self.height() / levels))
         for depth, node in enumerate(tree.along(self.part)):
             rect = QRectF(0, depth * height, width, height)
             cell = IcicleCell(rect, self.part[:depth], node)
             yield cell
-        yield from self._inside(cell)
+        yield from self._cells_inside(cell)
 
-    def _inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
+    def _cells_inside(self, cell: IcicleCell) -> Iterator[IcicleCell]:
         """Yield the cells of the descendants of a part."""
         above = cell.rect
         top, height = above.bottom(), above.height()
@@ -153,7 +155,7 @@ class Icicle(Guarded, QWidget):
             left += width
             yield inner
             if width >= _NARROW:
-                yield from self._inside(inner)
+                yield from self._cells_inside(inner)
         for group in _gather(thin, _widest_group(parts, per_token)):
             tokens = sum(child.tokens for child in group)
             rest = BreakdownNode(plural(len(group), "smaller part"), "text", tokens)
@@ -193,7 +195,8 @@ class Icicle(Guarded, QWidget):
         if inner.width() < _WORDS:
             return
         room = inner.adjusted(5, 0, -5, 0)
-        metrics, number = painter.fontMetrics(), grouped(cell.node.tokens)
+        metrics = painter.fontMetrics()
+        number = grouped(cell.node.tokens)
         name = shown_name(cell.node)
         if cell.node.kind == "file" and metrics.horizontalAdvance(name) > room.width():
             name = _FOLDER.sub("", name, count=1)  # the file name of a path that is too long
@@ -246,18 +249,16 @@ class Icicle(Guarded, QWidget):
         if key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and len(nodes) > 1:
             siblings = [child.name for child in nodes[-2].children]
             step = 1 if key == Qt.Key.Key_Right else -1
-            at = siblings.index(nodes[-1].name) + step
-            return (*self.part[:-1], siblings[at % len(siblings)])
+            place = siblings.index(nodes[-1].name) + step
+            return (*self.part[:-1], siblings[place % len(siblings)])
         return None
 
     def event(self, event: QEvent) -> bool:
         if isinstance(event, QHelpEvent) and event.type() == QEvent.Type.ToolTip:
             cell = self.cell_at(QPointF(event.pos()))
-            words = (
-                about(cell.node, cell.part, self._tree.tokens)
-                if cell is not None and self._tree
-                else ""
-            )
+            words = ""
+            if cell is not None and self._tree:
+                words = about(cell.node, cell.part, self._tree.tokens)
             QToolTip.showText(event.globalPos(), tip(words), self)
             return True
         return super().event(event)
@@ -280,7 +281,8 @@ def _gather(nodes: Sequence[BreakdownNode], most: float) -> Iterator[list[Breakd
     for node in nodes:
         if group and tokens + node.tokens > most:
             yield group
-            group, tokens = [], 0
+            group = []
+            tokens = 0
         group.append(node)
         tokens += node.tokens
     if group:

@@ -59,7 +59,8 @@ class BreakdownTree(Guarded, QTreeWidget):
     def __init__(self) -> None:
         super().__init__()
         self._tree: BreakdownNode | None = None
-        self._order, self._down = 1, True
+        self._order = 1
+        self._down = True
         self.setAccessibleName("Parts of the buffer")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setUniformRowHeights(True)
@@ -70,33 +71,37 @@ class BreakdownTree(Guarded, QTreeWidget):
         self.itemDoubleClicked.connect(lambda item, _: self.opened.emit(item.data(0, _PART)))
 
     def _size_columns(self) -> None:
-        header, figure = self.header(), self.fontMetrics().horizontalAdvance("0")
+        header = self.header()
+        figure = self.fontMetrics().horizontalAdvance("0")
         header.setStretchLastSection(False)
         header.setSectionsClickable(True)
         self._head()
         header.sectionClicked.connect(self._sort_by)
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        for at, width in zip(range(1, len(COLUMNS)), (9, 7, 6, 9), strict=True):
-            header.setSectionResizeMode(at, QHeaderView.ResizeMode.Fixed)
+        for index, width in zip(range(1, len(COLUMNS)), (9, 7, 6, 9), strict=True):
+            header.setSectionResizeMode(index, QHeaderView.ResizeMode.Fixed)
             header.resizeSection(
-                at, max(width * figure + 14, header.sectionSizeHint(at) + SORT_SIGN)
+                index, max(width * figure + 14, header.sectionSizeHint(index) + SORT_SIGN)
             )
             self.headerItem().setTextAlignment(
-                at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+                index, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
             )
 
     def _head(self) -> None:
         names = enumerate(COLUMNS)
         self.setHeaderLabels(
-            [sorted_title(name, self._down) if n == self._order else name for n, name in names]
+            [
+                sorted_title(name, self._down) if number == self._order else name
+                for number, name in names
+            ]
         )
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide the counts of calls and messages in a narrow tree, so that the names have room."""
         super().resizeEvent(event)
-        for at, least in zip((3, 4), _LEAST, strict=True):
+        for index, least in zip((3, 4), _LEAST, strict=True):
             self.setColumnHidden(
-                at, self.width() < least * self.fontMetrics().horizontalAdvance("0")
+                index, self.width() < least * self.fontMetrics().horizontalAdvance("0")
             )
 
     def show_tree(self, tree: BreakdownNode | None, part: PartPath) -> None:
@@ -109,7 +114,7 @@ class BreakdownTree(Guarded, QTreeWidget):
 
     def _build(self, open_: set[PartPath]) -> None:
         self.clear()
-        for node in self._sorted(self._tree.children if self._tree is not None else ()):
+        for node in self._sort_nodes(self._tree.children if self._tree is not None else ()):
             self.addTopLevelItem(self._item(node, ()))
         for part in sorted(open_, key=len):
             if (item := self._find(part)) is not None:
@@ -126,16 +131,19 @@ class BreakdownTree(Guarded, QTreeWidget):
         item.setData(0, _NODE, node)
         item.setData(0, _PART, (*above, node.name))
         item.setToolTip(0, tip(line(node.name, 1_000)))
-        for at in range(1, len(COLUMNS)):
-            item.setTextAlignment(at, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        for index in range(1, len(COLUMNS)):
+            item.setTextAlignment(
+                index, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+            )
         if node.children:
             item.setChildIndicatorPolicy(QTreeWidgetItem.ChildIndicatorPolicy.ShowIndicator)
         return item
 
     def _fill(self, item: QTreeWidgetItem) -> None:
         if not item.childCount():
-            node, part = item.data(0, _NODE), item.data(0, _PART)
-            children = self._sorted(node.children)
+            node = item.data(0, _NODE)
+            part = item.data(0, _PART)
+            children = self._sort_nodes(node.children)
             item.addChildren([self._item(child, part) for child in children[:MOST]])
             if rest := children[MOST:]:
                 tokens = sum(child.tokens for child in rest)
@@ -143,7 +151,7 @@ class BreakdownTree(Guarded, QTreeWidget):
                 left.setData(0, _PART, part)
                 item.addChild(left)
 
-    def _sorted(self, nodes: tuple[BreakdownNode, ...]) -> list[BreakdownNode]:
+    def _sort_nodes(self, nodes: tuple[BreakdownNode, ...]) -> list[BreakdownNode]:
         keys = (
             lambda node: shown_name(node).casefold(),
             lambda node: node.tokens,
@@ -187,7 +195,9 @@ class BreakdownTree(Guarded, QTreeWidget):
 
     def _rows(self, item: QTreeWidgetItem | None) -> list[QTreeWidgetItem]:
         above = self.invisibleRootItem() if item is None else item
-        return [row for n in range(above.childCount()) if (row := above.child(n)) is not None]
+        return [
+            row for index in range(above.childCount()) if (row := above.child(index)) is not None
+        ]
 
     def _stand_at(self, part: PartPath) -> None:
         item = self._find(part) if part else None
@@ -334,7 +344,10 @@ class BreakdownPanel(Panel):
             self.filling, self._calls = None, None
             self._show_filling()
             return
-        session, thread, cached, at = state.session, state.thread, self._calls, state.place
+        session = state.session
+        thread = state.thread
+        cached = self._calls
+        place = state.place
         assert session is not None
         assert thread is not None
         cached = cached if cached is not None and cached[0] is thread else None
@@ -347,7 +360,9 @@ class BreakdownPanel(Panel):
 
         def done(result: tuple[ToolCalls, Filling]) -> None:
             trees = [self.filling.tree] if self.filling is not None else []
-            self._calls, self.filling, self._at = (thread, result[0]), result[1], at
+            self._calls = (thread, result[0])
+            self.filling = result[1]
+            self._at = place
             self._show_filling()
             self.desk.bridge.work(lambda: forget(trees), lambda _: None)
 
@@ -378,7 +393,8 @@ class BreakdownPanel(Panel):
 
     def _match(self) -> None:
         """Reduce the map and the tables to the parts that match the search."""
-        filling, text = self.filling, self.search.text().strip()
+        filling = self.filling
+        text = self.search.text().strip()
         if filling is None or not text:
             self._matching.cancel()
             self._show_matching(filling.tree if filling is not None else None)
@@ -407,15 +423,17 @@ class BreakdownPanel(Panel):
             self._say_empty(state)
             return
         nodes = tree.along(state.part)
-        gone = "" if len(nodes) > len(state.part) else "not in this buffer: "
-        of = f"Request {self._at:,}: " if self._job.is_late and not self._late.isActive() else ""
-        self.says.show_text(
-            of
-            + gone
-            + about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": ")
-        )
-        if state.part and not gone and (among := self._filter(state.part)) != state.among:
-            self.desk.workbench.look_into(state.part, among)
+        is_here = len(nodes) > len(state.part)
+        words = about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": ")
+        if not is_here:
+            words = f"not in this buffer: {words}"
+        if self._job.is_late and not self._late.isActive():
+            words = f"Request {self._at:,}: {words}"
+        self.says.show_text(words)
+        if state.part and is_here:
+            among = self._filter(state.part)
+            if among != state.among:
+                self.desk.workbench.look_into(state.part, among)
 
     def _say_empty(self, state: State) -> None:
         """Say why no part is shown."""
@@ -462,7 +480,8 @@ class BreakdownPanel(Panel):
 
     def _show_tool(self, place: int) -> None:
         """Choose the part with the results of a tool, else the one with its calls, else the one with its schema."""
-        tool, filling = self.tools.rows[place], self.filling
+        tool = self.tools.rows[place]
+        filling = self.filling
         path = (tool.server, tool.name) if tool.server else (tool.name,)
         for category in ("tool results", "tool calls", "tools"):
             if filling is not None and len(filling.tree.along((category, *path))) == len(path) + 2:

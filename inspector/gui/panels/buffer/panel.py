@@ -106,7 +106,7 @@ class BufferPanel(Panel):
         self._steps: Steps | None = None
         self._fates: Mapping[str, FateName] = NO_FATES
         self._buffer: tuple[Message, ...] = ()
-        self._fresh_from = 0
+        self._first_new_message = 0
         self._kind = KINDS[0]
         self._filtering = LatestJob(desk.bridge)
         self._looking = LatestJob(desk.bridge)
@@ -138,7 +138,7 @@ class BufferPanel(Panel):
         self.heads = PaintedHead(self.desk.theme, self.view.viewport(), self._name_columns)
         column(head, self.heads, (self.view, 1), of=self, gap=0)
         self.view.setProperty(WINDOW_KEYS, True)
-        self.view.selectionModel().currentChanged.connect(self._picked)
+        self.view.selectionModel().currentChanged.connect(self._select_message)
         for opened in (self.view.opened, self.view.activated):  # by Enter, by a double click
             opened.connect(lambda _: self.desk.show_panel("Message"))
         self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -152,14 +152,18 @@ class BufferPanel(Panel):
 
     def show_state(self, state: State) -> None:
         """Show the buffer at the playhead, changing only the rows that differ."""
-        by = state.pressures.by if state.pressures is not None else None
-        is_new_thread = self.is_new("thread", state.thread, by.name if by is not None else "")
+        estimator = state.pressures.by if state.pressures is not None else None
+        is_new_thread = self.is_new(
+            "thread", state.thread, estimator.name if estimator is not None else ""
+        )
         if is_new_thread:
-            self._measure(state.thread, by)
+            self._measure(state.thread, estimator)
         self._why_empty = no_messages_words(state)
         self._show_scale(sizer_of(state).scale if state.pressures else UNSCALED)
-        view, stepped = state.view, state.stepped_buffer
-        self._among, self._steps = state.among, state.steps
+        view = state.view
+        stepped = state.stepped_buffer
+        self._among = state.among
+        self._steps = state.steps
         has_new_rows = self.is_new("rows", stepped, state.steps, (view, state.at, state.among))
         if not has_new_rows and not is_new_thread:
             self._show_selected(state.selected)
@@ -167,7 +171,9 @@ class BufferPanel(Panel):
         self._show_only(state.among)
         self._buffer = stepped.messages if stepped is not None else view.messages()
         self._fates = changed_since(state)
-        self._fresh_from = _fresh_from(state) if stepped is None else len(self._buffer)
+        self._first_new_message = (
+            _first_new_message(state) if stepped is None else len(self._buffer)
+        )
         self.delegate.letter(stepped is not None or bool(self._fates))
         self._filter()
 
@@ -241,7 +247,7 @@ class BufferPanel(Panel):
         if place != (current.row() if current.isValid() else -1):
             self.view.stand_at(place)
 
-    def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def _select_message(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
             self.desk.workbench.select(self.model.message_at(current.row()).id)
 
@@ -283,12 +289,13 @@ class BufferPanel(Panel):
     def _filter(self) -> None:
         """Show the rows that match the filters. Text is searched in whole messages, off the GUI thread."""
         self._filtering.cancel()
-        buffer, text = self._buffer, self.text.text().strip()
+        buffer = self._buffer
+        text = self.text.text().strip()
         picked = of_kind(buffer, self._kind)
         if self._among is not None:
             ids = self._among.ids
             candidates = range(len(buffer)) if picked is None else picked
-            picked = [n for n in candidates if buffer[n].id in ids]
+            picked = [index for index in candidates if buffer[index].id in ids]
         if not text:
             self._show_rows(buffer, picked)
             return
@@ -304,7 +311,7 @@ class BufferPanel(Panel):
             "No message of this buffer matches the filter." if buffer else self._why_empty
         )
         before = self.model.size()
-        self.model.show(buffer, picked, self._fresh_from, self._fates)
+        self.model.show(buffer, picked, self._first_new_message, self._fates)
         total = plural(len(buffer), "message")
         words = total if picked is None else f"{grouped(len(picked))} of {total}"
         own = len(self._steps.own_path) if self._steps else 0
@@ -323,10 +330,12 @@ class BufferPanel(Panel):
 
     def seek(self, kind: str, by: int) -> None:
         """Select the next message of a kind, or with `by` -1 the previous one. Tell the user if there is none."""
-        buffer, selected = self._buffer, self.desk.workbench.state.selected
+        buffer = self._buffer
+        selected = self.desk.workbench.state.selected
         before = -1 if by > 0 else len(buffer)
-        at = next((place for place, message in enumerate(buffer) if message.id == selected), before)
-        place = next_of_kind(buffer, kind, at, by)
+        places = (place for place, message in enumerate(buffer) if message.id == selected)
+        selected_place = next(places, before)
+        place = next_of_kind(buffer, kind, selected_place, by)
         if place is not None:
             self.desk.workbench.select(buffer[place].id)
             return
@@ -373,12 +382,13 @@ def measure_rows(
     O(messages that `former` does not contain).
     """
     start = former.settled if former is not None else 0
-    new = [messages[at] for at in range(start, len(messages))] if start else messages
+    new = [messages[index] for index in range(start, len(messages))] if start else messages
     calls = CallIndex(new, former.calls if former is not None else None)
     largest = max((count(measure, message) for message in new), default=1)
     longest = max((len(call.name) for message in new for call in message.calls), default=0)
     if former is not None:
-        largest, longest = max(largest, former.largest), max(longest, former.longest)
+        largest = max(largest, former.largest)
+        longest = max(longest, former.longest)
     settled = max(0, len(messages) - UNSETTLED)
     last = messages[settled - 1] if settled else None
     return MeasuredMessages(measure.name, settled, last, calls, largest, longest)
@@ -397,9 +407,10 @@ def changed_since(state: State) -> Mapping[str, FateName]:
     return {fate.id: fate.name for fate in steps.fates(since=since) if fate.name != "kept"}
 
 
-def _fresh_from(state: State) -> int:
+def _first_new_message(state: State) -> int:
     """Return the number of the first message that the previous request did not contain."""
-    thread, request = state.thread, state.request
+    thread = state.thread
+    request = state.request
     if thread is None or not thread.requests:
         return 0
     index = len(thread.requests) if request is None else request.index

@@ -94,7 +94,8 @@ class BufferModel(PaintedModel):
         is_other = not is_growth or calls.folder != self._calls.folder
         if is_other:
             self._rows.clear()
-        self._calls, self._estimator = calls, estimator
+        self._calls = calls
+        self._estimator = estimator
         return is_other
 
     def show(
@@ -112,21 +113,23 @@ class BufferModel(PaintedModel):
             fates: what steps did to the messages that they changed, by message id.
         """
         self._fates = fates
-        grown = self._grown(messages) if picked is None and self._picked is None else None
+        grown = self._growth_at_end(messages) if picked is None and self._picked is None else None
         self._fresh_from = fresh_from
         if grown is None:
             self.beginResetModel()
-            self._messages, self._picked = messages, picked
-            self._shown = self._arranged()
+            self._messages = messages
+            self._picked = picked
+            self._shown = self._order_messages()
             self.endResetModel()
         elif grown:
             self._splice(messages, grown)
         else:
             self._messages = messages
 
-    def _grown(self, messages: tuple[Message, ...]) -> int | None:
+    def _growth_at_end(self, messages: tuple[Message, ...]) -> int | None:
         """Return by how many messages the buffer grew at its end (negative: shrank); None: it changed elsewhere."""
-        old, shorter = self._messages, min(len(self._messages), len(messages))
+        old = self._messages
+        shorter = min(len(self._messages), len(messages))
         if self._order == "Largest first" or not shorter:
             return None
         is_same = all(map(is_, old[:shorter], messages[:shorter]))
@@ -142,17 +145,17 @@ class BufferModel(PaintedModel):
             begin, end = self.beginRemoveRows, self.endRemoveRows
         begin(TOP, first, last)
         self._messages = messages
-        self._shown = self._arranged()
+        self._shown = self._order_messages()
         end()
 
     def arrange(self, order: Order) -> None:
         """Sort the rows in another order."""
         self.beginResetModel()
         self._order = order
-        self._shown = self._arranged()
+        self._shown = self._order_messages()
         self.endResetModel()
 
-    def _arranged(self) -> Sequence[int]:
+    def _order_messages(self) -> Sequence[int]:
         chosen = range(len(self._messages)) if self._picked is None else self._picked
         match self._order:
             case "Oldest first":
@@ -160,7 +163,7 @@ class BufferModel(PaintedModel):
             case "Newest first":
                 return chosen[::-1]
             case "Largest first":
-                return sorted(chosen, key=lambda n: -self.tokens(self._messages[n]))
+                return sorted(chosen, key=lambda index: -self.tokens(self._messages[index]))
 
     def tokens(self, message: Message) -> int:
         """Return the tokens of a message, scaled to the total that the gauge shows."""
@@ -172,7 +175,12 @@ class BufferModel(PaintedModel):
             if 0 <= likely < len(self._shown) and self.message_at(likely).id == message_id:
                 return likely
         return next(
-            (n for n, at in enumerate(self._shown) if self._messages[at].id == message_id), -1
+            (
+                index
+                for index, message_index in enumerate(self._shown)
+                if self._messages[message_index].id == message_id
+            ),
+            -1,
         )
 
     def message_at(self, place: int) -> Message:
@@ -217,10 +225,10 @@ class BufferDelegate(PaintedRow):
         """Return the height of a row in pixels."""
         return super().height(metrics) + (metrics.lineSpacing() if self.has_two_lines else 0)
 
-    def letter(self, on: bool) -> None:
+    def letter(self, is_on: bool) -> None:
         """Show or hide the column of letters that say what steps did to a message."""
-        if on != self._lettered:
-            self._lettered = on
+        if is_on != self._lettered:
+            self._lettered = is_on
             self.forget()
 
     def columns(self, rect: QRect, metrics: QFontMetrics) -> "BufferColumns":
@@ -231,70 +239,91 @@ class BufferDelegate(PaintedRow):
         return id(row.message), row.number, row.tokens, row.fresh, row.fate
 
     def paint_row(
-        self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, c: Colours
+        self, painter: QPainter, rect: QRect, row: BufferRow, marked: int, colours: Colours
     ) -> None:
         metrics = painter.fontMetrics()
         top = rect.adjusted(0, 0, 0, -metrics.lineSpacing()) if self.has_two_lines else rect
         columns = self.columns(top, metrics)
-        paint_text(painter, room=columns.number, text=str(row.number), colour=c.quiet, how=RIGHT)
-        self._paint_change(painter, rect, columns, row, c)
-        self._paint_role(painter, columns, row.row, c)
+        paint_text(
+            painter, room=columns.number, text=str(row.number), colour=colours.quiet, how=RIGHT
+        )
+        self._paint_change(painter, rect, columns, row, colours)
+        self._paint_role(painter, columns, row.row, colours)
         if columns.size is not None:
-            paint_text(painter, room=columns.size, text=row.row.size, colour=c.quiet, how=RIGHT)
+            paint_text(
+                painter, room=columns.size, text=row.row.size, colour=colours.quiet, how=RIGHT
+            )
         if columns.bar is not None:
-            self._paint_bar(painter, room=QRectF(columns.bar), row=row, c=c)
-        paint_text(painter, room=columns.tokens, text=grouped(row.tokens), colour=c.text, how=RIGHT)
+            self._paint_bar(painter, room=QRectF(columns.bar), row=row, colours=colours)
+        paint_text(
+            painter, room=columns.tokens, text=grouped(row.tokens), colour=colours.text, how=RIGHT
+        )
         subject = columns.subject
-        right = self._paint_badges(painter, rect=top, right=subject.right(), row=row, c=c)
+        right = self._paint_badges(
+            painter, rect=top, right=subject.right(), row=row, colours=colours
+        )
         room = subject.adjusted(0, 0, right - subject.right(), 0)
         if self.has_two_lines:
             below = QRect(subject.left(), 0, columns.tokens.right() - subject.left(), rect.height())
             below.setTop(top.bottom() - (top.height() - metrics.height()) // 2)
             paint_subject_above(
-                painter, above=room, below=below, row=row.row, colour=c.text, quiet=c.quiet
+                painter,
+                above=room,
+                below=below,
+                row=row.row,
+                colour=colours.text,
+                quiet=colours.quiet,
             )
         else:
-            paint_subject(painter, room, row.row, colour=c.text, quiet=c.quiet)
+            paint_subject(painter, room, row.row, colour=colours.text, quiet=colours.quiet)
 
     def _paint_change(
-        self, painter: QPainter, rect: QRect, columns: "BufferColumns", row: BufferRow, c: Colours
+        self,
+        painter: QPainter,
+        rect: QRect,
+        columns: "BufferColumns",
+        row: BufferRow,
+        colours: Colours,
     ) -> None:
         """Paint a strip at the left of a new or changed message, and the letter of its fate."""
         if row.fate != "kept":
-            colour = fate_colour(c, row.fate)
+            colour = fate_colour(colours, row.fate)
             painter.fillRect(QRect(0, 0, 3, rect.height()), ink(colour))
             if columns.fate is not None:
                 paint_bold(painter, room=columns.fate, text=LETTERS[row.fate], colour=colour)
         elif row.fresh:
-            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(colours.accent))
 
     def _paint_role(
-        self, painter: QPainter, columns: "BufferColumns", row: MessageRow, c: Colours
+        self, painter: QPainter, columns: "BufferColumns", row: MessageRow, colours: Colours
     ) -> None:
         """Paint the role and the tool. Without a tool column, a result shows the name of its tool instead of a role."""
         tool = visible(row.tool).text
         name: str = row.role
         if columns.tool is not None:
-            paint_text(painter, room=columns.tool, text=tool, colour=c.quiet)
+            paint_text(painter, room=columns.tool, text=tool, colour=colours.quiet)
         elif tool and row.role == "result":
             name = tool
-        paint_text(painter, room=columns.role, text=name, colour=role_colour(c, row.role))
+        paint_text(painter, room=columns.role, text=name, colour=role_colour(colours, row.role))
 
-    def _paint_bar(self, painter: QPainter, room: QRectF, row: BufferRow, c: Colours) -> None:
+    def _paint_bar(self, painter: QPainter, room: QRectF, row: BufferRow, colours: Colours) -> None:
         """Paint a bar whose length is the share of the largest message's tokens."""
         top = room.center().y() - BAR_HEIGHT / 2
         bar = QRectF(room.left(), top, room.width(), BAR_HEIGHT)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_rounded(painter, room=bar, colour=c.faint, radius=BAR_HEIGHT / 2)
+        paint_rounded(painter, room=bar, colour=colours.faint, radius=BAR_HEIGHT / 2)
         if row.tokens:
             share = min(1.0, row.tokens / max(1, self.largest))
             bar.setWidth(max(float(BAR_HEIGHT), bar.width() * share))
             paint_rounded(
-                painter, room=bar, colour=c.categories[row.row.category], radius=BAR_HEIGHT / 2
+                painter,
+                room=bar,
+                colour=colours.categories[row.row.category],
+                radius=BAR_HEIGHT / 2,
             )
 
     def _paint_badges(
-        self, painter: QPainter, rect: QRect, right: int, row: BufferRow, c: Colours
+        self, painter: QPainter, rect: QRect, right: int, row: BufferRow, colours: Colours
     ) -> int:
         """Paint the badges from right to left, and return the x coordinate of their left end."""
         digit = painter.fontMetrics().horizontalAdvance("0")
@@ -306,13 +335,16 @@ class BufferDelegate(PaintedRow):
         painter.setFont(font)
         metrics = QFontMetrics(font)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        for badge in reversed(row.row.badges[: 3 if rect.width() > ROOMY * digit else 1]):
+        most = 3 if rect.width() > ROOMY * digit else 1
+        height = metrics.height() + 2
+        top = rect.center().y() - height / 2 + 0.5
+        warning_colours = {"error": colours.high, "cleared": colours.low}
+        for badge in reversed(row.row.badges[:most]):
             width = metrics.horizontalAdvance(badge) + 14
-            high = metrics.height() + 2
-            chip = QRectF(right - width + 0.5, rect.center().y() - high / 2 + 0.5, width, high)
-            colour = {"error": c.high, "cleared": c.low}.get(badge, c.quiet)
-            painter.setPen(ink(colour if badge in ("error", "cleared") else c.line))
-            painter.drawRoundedRect(chip, high / 2, high / 2)
+            chip = QRectF(right - width + 0.5, top, width, height)
+            colour = warning_colours.get(badge, colours.quiet)
+            painter.setPen(ink(warning_colours.get(badge, colours.line)))
+            painter.drawRoundedRect(chip, height / 2, height / 2)
             painter.setPen(ink(colour))
             painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, badge)
             right -= width + 6
@@ -341,7 +373,8 @@ def buffer_columns(rect: QRect, metrics: QFontMetrics, tool: int, has_fates: boo
         tool: width of the tool column in digits.
         has_fates: True if there is a column for the letters of fates.
     """
-    digit, high = metrics.horizontalAdvance("0"), rect.height()
+    digit = metrics.horizontalAdvance("0")
+    high = rect.height()
     figures = rect.width() // max(1, digit)
 
     def column(left: int, width: int) -> QRect:

@@ -66,7 +66,8 @@ class SegmentChart(Chart):
         Args:
             predicted: tokens predicted for each request before its report.
         """
-        self.segments, self._predicted = segments, predicted
+        self.segments = segments
+        self._predicted = predicted
         samples = dict[int, tuple[Sample, int]]()
         for number, segment in enumerate(segments):
             samples |= {sample.request: (sample, number) for sample in segment.samples}
@@ -171,21 +172,21 @@ class ScatterChart(SegmentChart):
         """The name of the estimator on screen."""
 
     @property
-    def _listed(self) -> range:
+    def _listed_segments(self) -> range:
         """The numbers of the segments whose equations are written: the last ones."""
         first = max(0, len(self.segments) - MOST_LISTED)
         return range(first, len(self.segments))
 
     def opacity_of(self, number: int) -> float:
         """Fade the segments whose equations are not written."""
-        return 1 if number in self._listed else FADED
+        return 1 if number in self._listed_segments else FADED
 
     @property
     def area(self) -> QRectF:
         """The rectangle of the data in pixels, below the equations."""
         metrics = self.metrics
         left = 2 * metrics.height() + metrics.horizontalAdvance("1,000,000") + AXIS_GAP
-        head = (len(self._listed) + 1) * (metrics.height() + 3) + 8
+        head = (len(self._listed_segments) + 1) * (metrics.height() + 3) + 8
         foot = 2 * metrics.height() + 12
         width = self.width() - left - 16
         return QRectF(left, head, max(1.0, width), max(1.0, self.height() - head - foot))
@@ -215,7 +216,9 @@ class ScatterChart(SegmentChart):
         return QPointF(across.pixel(sample.estimated), up.pixel(sample.reported))
 
     def paint_data(self, painter: QPainter) -> None:
-        (across, up), area, colours = self.scales, self.area, self._theme.colours
+        (across, up) = self.scales
+        area = self.area
+        colours = self._theme.colours
         values = round_values(up, 2 * NUMBERS_APART * self.metrics.height(), least=1)
         paint_grid(painter, area, scale=up, values=values, colour=colours.faint)
         paint_axis_numbers(
@@ -269,15 +272,17 @@ class ScatterChart(SegmentChart):
 
     def _paint_equations(self, painter: QPainter) -> None:
         """Write above the plot the equation of each line, and the meaning of the dotted line."""
-        metrics, left, top = self.metrics, self.area.left(), 2.0
-        for number in self._listed:
+        metrics = self.metrics
+        left = self.area.left()
+        top = 2.0
+        for number in self._listed_segments:
             self._paint_equation(painter, number, top)
             top += metrics.height() + 3
         painter.setFont(self.font_small)
         middle = top + metrics.height() / 2
         paint_horizontal(painter, y=middle, left=left, right=left + 13, pen=self._diagonal_pen)
         words = "reported = estimated"
-        more = len(self.segments) - len(self._listed)
+        more = len(self.segments) - len(self._listed_segments)
         if more:
             words += f"; {more:,} earlier segments without an equation here"
         painter.setPen(ink(self._theme.colours.quiet))
@@ -285,9 +290,11 @@ class ScatterChart(SegmentChart):
 
     def _paint_equation(self, painter: QPainter, number: int, top: float) -> None:
         """Write the name of a segment and the equation of its line, further left if it would leave the chart."""
-        metrics, left = self.metrics, self.area.left()
+        metrics = self.metrics
+        left = self.area.left()
         colour = segment_colour(self._theme.colours, number)
-        segment, baseline = self.segments[number], top + metrics.ascent()
+        segment = self.segments[number]
+        baseline = top + metrics.ascent()
         words = segment_words(segment, number)
         models = {other.model for other in self.segments}
         if len(models) > 1:
@@ -350,7 +357,8 @@ class ResidualChart(SegmentChart):
         return QRectF(left, area.top(), max(1.0, self.width() - 16 - left), area.height())
 
     def make_scales(self) -> tuple[LinearScale, LinearScale]:
-        area, last = self.area, max(self._samples, default=1)
+        area = self.area
+        last = max(self._samples, default=1)
         across = LinearScale(low=-0.5, high=last + 0.5, start=area.left(), end=area.right())
         up = LinearScale(-self._reach, high=self._reach, start=area.bottom(), end=area.top())
         return across, up
@@ -363,7 +371,9 @@ class ResidualChart(SegmentChart):
         return QPointF(across.pixel(sample.request), up.pixel(residual))
 
     def paint_data(self, painter: QPainter) -> None:
-        (across, up), area, colours = self.scales, self.area, self._theme.colours
+        (across, up) = self.scales
+        area = self.area
+        colours = self._theme.colours
         values = round_values(up, NUMBERS_APART * self.metrics.height(), least=1)
         whole = QRectF(
             area.left(), area.top(), self.histogram_area.right() - area.left(), area.height()
@@ -396,10 +406,11 @@ class ResidualChart(SegmentChart):
 
     def _paint_histogram(self, painter: QPainter, up: LinearScale) -> None:
         """Paint a horizontal bar for each bin, stacked by segment."""
-        room, bins = self.histogram_area, self.bins()
+        room = self.histogram_area
+        bins = self.bins()
         most = max((sum(counts) for counts in bins), default=0) or 1
         per_request = room.width() / most
-        edges = [-self._reach + 2 * self._reach * n / BINS for n in range(BINS + 1)]
+        edges = [-self._reach + 2 * self._reach * index / BINS for index in range(BINS + 1)]
         painter.setPen(Qt.PenStyle.NoPen)
         for (low, high), counts in zip(pairwise(edges), bins, strict=True):
             left, top = room.left(), up.pixel(high) + 1
@@ -413,7 +424,8 @@ class ResidualChart(SegmentChart):
 
     def _paint_histogram_axis(self, painter: QPainter, room: QRectF, most: int) -> None:
         """Write 0 and the largest number of requests below the histogram, and below them the title."""
-        metrics, colours = self.metrics, self._theme.colours
+        metrics = self.metrics
+        colours = self._theme.colours
         baseline = room.bottom() + 6 + metrics.ascent()
         painter.setPen(ink(colours.quiet))
         painter.drawText(QPointF(room.left(), baseline), "0")

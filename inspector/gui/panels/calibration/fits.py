@@ -41,11 +41,13 @@ def by_class(thread: Thread, estimator_fit: Fit) -> tuple[Share, ...]:
     measure = estimator(estimator_fit.name)
     sums: dict[Category, tuple[int, int, int]] = {}
     for before, after in pairwise(estimator_fit.samples):
-        old, new = thread.requests[before.request], thread.requests[after.request]
+        old = thread.requests[before.request]
+        new = thread.requests[after.request]
         grown = after.estimated - before.estimated
         if grown < MEANT or not is_prefix(old.view, new.view):
             continue
-        had, has = composition(measure, old.view), composition(measure, new.view)
+        had = composition(measure, old.view)
+        has = composition(measure, new.view)
         category = max(has, key=lambda name: has[name] - had.get(name, 0))
         if has[category] - had.get(category, 0) > MOSTLY * grown:
             estimated, reported, count = sums.get(category, (0, 0, 0))
@@ -55,8 +57,8 @@ def by_class(thread: Thread, estimator_fit: Fit) -> tuple[Share, ...]:
                 count + 1,
             )
     shares = [
-        Share(category, reported / estimated, n)
-        for category, (estimated, reported, n) in sums.items()
+        Share(category, reported / estimated, requests)
+        for category, (estimated, reported, requests) in sums.items()
     ]
     return tuple(sorted(shares, key=lambda share: -share.requests))
 
@@ -78,15 +80,15 @@ class EstimatorFit:
 def fit_estimator(thread: Thread, name: str, task: Task) -> EstimatorFit:
     """Fit one estimator: its segments, ratios by class, predictions. Raises Cancelled soon after a cancel."""
     measure = estimator(name)
-    for n, message in enumerate(thread.messages):
-        if n % 64 == 0 and task.cancelled():
+    for index, message in enumerate(thread.messages):
+        if index % 64 == 0 and task.cancelled():
             raise Cancelled("The count was stopped.")
         weight(measure, message)
     pressures = thread_pressures(thread, measure)
     overall = fit(thread, measure, pressures)
     predicted = {
-        n: pressure.predicted.tokens
-        for n, pressure in enumerate(pressures)
+        index: pressure.predicted.tokens
+        for index, pressure in enumerate(pressures)
         if pressure.predicted is not None
     }
     segments = split_segments(thread, overall.samples)

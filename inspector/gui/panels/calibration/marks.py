@@ -23,24 +23,25 @@ def segment_colour(colours: Colours, number: int) -> str:
 
 def paint_point(painter: QPainter, place: QPointF, number: int, half: float = HALF) -> None:
     """Paint a point in the shape of its segment, with the painter's brush."""
-    x, y = place.x(), place.y()
+    x = place.x()
+    y = place.y()
+    reach = half + 1
     shape = SHAPES[number % len(SHAPES)]
     if shape == "circle":
         painter.drawEllipse(place, half, half)
     elif shape == "square":
         painter.drawRect(QRectF(x - half, y - half, 2 * half, 2 * half))
     elif shape == "triangle":
-        painter.drawPolygon(
-            [
-                QPointF(x, y - half - 1),
-                QPointF(x - half - 1, y + half),
-                QPointF(x + half + 1, y + half),
-            ]
-        )
+        top = QPointF(x, y - reach)
+        left = QPointF(x - reach, y + half)
+        right = QPointF(x + reach, y + half)
+        painter.drawPolygon([top, left, right])
     else:
-        reach = half + 1
-        corners = ((0, -reach), (reach, 0), (0, reach), (-reach, 0))
-        painter.drawPolygon([QPointF(x + dx, y + dy) for dx, dy in corners])
+        top = QPointF(x, y - reach)
+        right = QPointF(x + reach, y)
+        bottom = QPointF(x, y + reach)
+        left = QPointF(x - reach, y)
+        painter.drawPolygon([top, right, bottom, left])
 
 
 def segment_words(segment: CallSegment, number: int) -> str:

@@ -67,8 +67,10 @@ COLUMNS: Sequence[Column[EstimatorRow]] = (
         about=USE,
     ),
     Column("Median error", lambda row: _median_error(row), width=11, figures=True, about=MEDIAN),
-    Column("90% below", lambda row: _ninety(row), width=9, figures=True, about=NINETY),
-    Column("After compaction", lambda row: _after(row), width=14, figures=True, about=AFTER),
+    Column("90% below", lambda row: _p90_text(row), width=9, figures=True, about=NINETY),
+    Column(
+        "After compaction", lambda row: _after_median_text(row), width=14, figures=True, about=AFTER
+    ),
     Column("Slope", lambda row: _slopes(row.segments), width=13, figures=True, about=SLOPE),
     Column(
         "Intercept", lambda row: _intercepts(row.segments), width=15, figures=True, about=INTERCEPT
@@ -134,7 +136,8 @@ class CalibrationPanel(Panel):
 
     def show_state(self, state: State) -> None:
         """Fit the estimators again if the thread has changed, and mark the request of the playhead."""
-        former, self._state = self._state, state
+        former = self._state
+        self._state = state
         thread = state.thread
         if thread is None or not any(
             request.usage and request.usage.prompt for request in thread.requests
@@ -188,7 +191,9 @@ class CalibrationPanel(Panel):
     def _show(self) -> None:
         rows = [self._row_of(name) for name in ESTIMATORS]
         self.table.show_rows(rows)
-        self.table.selectRow(next(n for n, row in enumerate(rows) if row.name == self._plotted))
+        self.table.selectRow(
+            next(index for index, row in enumerate(rows) if row.name == self._plotted)
+        )
         self.tokenizers.setVisible(len(self._tasks) < len(rows))
         self.say("")
 
@@ -270,7 +275,8 @@ def fit_words(estimator_fit: EstimatorFit) -> str:
 
 def title_words(estimator_fit: EstimatorFit) -> str:
     """Return sentences on the accuracy of predictions and the number of segments: `The next request is ...`."""
-    prediction, words = estimator_fit.fit.prediction, list[str]()
+    prediction = estimator_fit.fit.prediction
+    words = list[str]()
     if prediction.median is not None:
         requests = plural(prediction.requests, "request")
         words.append(
@@ -285,15 +291,15 @@ def title_words(estimator_fit: EstimatorFit) -> str:
 
 def _slopes(segments: Sequence[CallSegment]) -> str:
     slopes = [segment.fit.slope for segment in segments if segment.fit is not None]
-    return _listed(slopes, lambda slope: f"{slope:.3f}".replace("-", "−"))
+    return _list_values(slopes, lambda slope: f"{slope:.3f}".replace("-", "−"))
 
 
 def _intercepts(segments: Sequence[CallSegment]) -> str:
     overheads = [segment.fit.overhead for segment in segments if segment.fit is not None]
-    return _listed(overheads, lambda overhead: grouped(round(overhead)))
+    return _list_values(overheads, lambda overhead: grouped(round(overhead)))
 
 
-def _listed(values: Sequence[float], spell: Callable[[float], str]) -> str:
+def _list_values(values: Sequence[float], spell: Callable[[float], str]) -> str:
     """Return `1.227 / 1.478`, or for many segments `1.137 to 1.478`."""
     if len(values) > MOST_LISTED:
         return f"{spell(min(values))} to {spell(max(values))}"
@@ -306,11 +312,11 @@ def _median_error(row: EstimatorRow) -> str:
     return _share(row.fit.prediction.median, 2)
 
 
-def _ninety(row: EstimatorRow) -> str:
+def _p90_text(row: EstimatorRow) -> str:
     return _share(row.fit.prediction.p90, 2) if row.fit is not None else ""
 
 
-def _after(row: EstimatorRow) -> str:
+def _after_median_text(row: EstimatorRow) -> str:
     return _share(row.fit.prediction.after_median) if row.fit is not None else ""
 
 

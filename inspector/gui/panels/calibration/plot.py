@@ -32,13 +32,12 @@ class CalibrationPlot(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self.found: EstimatorFit | None = None
-        self.scatter, self.residuals = ScatterChart(theme), ResidualChart(theme)
+        self.scatter = ScatterChart(theme)
+        self.residuals = ResidualChart(theme)
         self.coverage = CoverageChart(theme)
-        self.hidden_words, self.residual_words, self.coverage_words = (
-            Elided("quiet"),
-            Elided("quiet"),
-            Elided("quiet"),
-        )
+        self.hidden_words = Elided("quiet")
+        self.residual_words = Elided("quiet")
+        self.coverage_words = Elided("quiet")
         for chart in (self.scatter, self.residuals):
             chart.moved.connect(self.moved)
             chart.hovered.connect(self.hovered)

@@ -87,7 +87,8 @@ class CompareBar(ChoiceBar):
     def name_chips(self, brief: bool) -> None:
         """Write letters and titles on the chips; `brief`: only letters."""
         for name, chip in self.chips.items():
-            letter, title = style_of(name).letter, NAMES[name].partition(" (")[0]
+            letter = style_of(name).letter
+            title = NAMES[name].partition(" (")[0]
             chip.setText(letter if brief else f"{letter} {title}")
 
     def choose_own(self, name: str) -> None:
@@ -122,12 +123,12 @@ class SweepBar(Guarded, ChoiceBar):
             if name != BASE:
                 self.policies.addItem(title, name)
         pairs = list[QWidget]()
-        for n, (key, values) in enumerate(zip(self.keys, self.values, strict=True)):
+        for index, (key, values) in enumerate(zip(self.keys, self.values, strict=True)):
             values.setPlaceholderText("values, between commas")
-            key.currentTextChanged.connect(lambda _, n=n: self._suggest(n))
+            key.currentTextChanged.connect(lambda _, index=index: self._suggest(index))
             values.textChanged.connect(lambda _: self.changed.emit())
             pair = QWidget()
-            row(label(("varies", "and")[n], role="quiet"), key, values, of=pair, gap=CHIP_GAP)
+            row(label(("varies", "and")[index], role="quiet"), key, values, of=pair, gap=CHIP_GAP)
             pairs.append(pair)
         row(
             (holding(flow(self.policies, *pairs)), 1),
@@ -177,16 +178,17 @@ class SweepBar(Guarded, ChoiceBar):
             return
         self._offered = settings
         with QSignalBlocker(self):
-            for n, key in enumerate(self.keys):
+            for index, key in enumerate(self.keys):
                 with QSignalBlocker(key):
                     key.clear()
-                    key.addItems([_NONE] * n + list(settings))
-                self._suggest(n)
+                    key.addItems([_NONE] * index + list(settings))
+                self._suggest(index)
         self._fit_values()
 
-    def _suggest(self, n: int) -> None:
+    def _suggest(self, index: int) -> None:
         """Fill in the suggested values of a setting."""
-        name, values = self.keys[n].currentText(), self.values[n]
+        name = self.keys[index].currentText()
+        values = self.values[index]
         values.setText(", ".join(self._offered.get(name, ())))
         values.setVisible(name in self._offered)
 

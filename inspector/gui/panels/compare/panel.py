@@ -107,7 +107,8 @@ class ComparePanel(PlotPanel):
         self._pace = Pace()
         self._stopped_by_user: tuple[PolicyRun, ...] = ()
         """The runs that the user cancelled. They start again only when the user presses the button."""
-        self.bar, self.sweep = CompareBar(desk.theme), SweepBar()
+        self.bar = CompareBar(desk.theme)
+        self.sweep = SweepBar()
         self.sweeping = button(
             "sweep", about="Vary the settings of one policy", role="chip", checkable=True
         )
@@ -117,7 +118,9 @@ class ComparePanel(PlotPanel):
             role="chip",
             checkable=True,
         )
-        self.sessions = SessionsPage(desk, lambda: [n for n in self.bar.chosen if n != BASE])
+        self.sessions = SessionsPage(
+            desk, lambda: [name for name in self.bar.chosen if name != BASE]
+        )
         self.table = CompareTable(desk.theme)
         self.regrets: Rows[Regret] = Rows("Facts needed again", REGRETS)
         self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
@@ -151,23 +154,21 @@ class ComparePanel(PlotPanel):
         return stack
 
     def _connect_controls(self) -> None:
-        self.sweeping.toggled.connect(lambda on: self._turn(self.over if on else None))
-        self.over.toggled.connect(lambda on: self._turn(self.sweeping if on else None))
+        self.sweeping.toggled.connect(lambda is_on: self._turn(self.over if is_on else None))
+        self.over.toggled.connect(lambda is_on: self._turn(self.sweeping if is_on else None))
         for bar in (self.bar, self.sweep):
             bar.changed.connect(self._choose)
             bar.run.connect(self.run)
             bar.cancel.connect(self._stop_for_user)
         self.regretted.toggled.connect(self.fit)
         self.table.picked.connect(self._pick)
-        self.table.opened.connect(self._use)
-        self.regrets.chosen.connect(self._go)
+        self.table.opened.connect(self._use_settings)
+        self.regrets.chosen.connect(self._go_to_regret)
 
     def _make_trade_off(self) -> tuple[TradeOffChart, Segments]:
         """Return the scatter, and the switch between it and the curves."""
-        chart, view = (
-            TradeOffChart(self.desk.theme),
-            Segments("What is drawn of the policies", (CURVES, TRADE_OFF)),
-        )
+        chart = TradeOffChart(self.desk.theme)
+        view = Segments("What is drawn of the policies", (CURVES, TRADE_OFF))
         chart.picked.connect(self._pick_row)
         chart.hovered.connect(self.say)
         view.chosen.connect(lambda _: self.fit())
@@ -188,7 +189,8 @@ class ComparePanel(PlotPanel):
 
     def show_state(self, state: State) -> None:
         """Show the runs again if the thread, the window or the settings have changed, and move the playhead."""
-        former, self._state = self._state, state
+        former = self._state
+        self._state = state
         if state.thread is not None:
             self.load_plot()
         runs = self._runs()
@@ -217,11 +219,8 @@ class ComparePanel(PlotPanel):
         self.front.setVisible(not self.over.isChecked())
         place = "over several sessions" if self.over.isChecked() else "on this session"
         self._title.setText(f"Policies {place}")
-        for bar, on in (
-            (self.bar, not self.sweeping.isChecked()),
-            (self.sweep, self.sweeping.isChecked()),
-        ):
-            bar.setVisible(on)
+        self.bar.setVisible(not self.sweeping.isChecked())
+        self.sweep.setVisible(self.sweeping.isChecked())
         self._show()
 
     def _runs(self) -> tuple[PolicyRun, ...]:
@@ -248,11 +247,11 @@ class ComparePanel(PlotPanel):
 
     def run(self) -> None:
         """Run the policies that have no result yet."""
-        missing = self._missing()
+        missing = self._missing_runs()
         if missing and (self._unasked or not self._job.busy):
-            self._drive(missing)
+            self._start_replays(missing)
 
-    def _missing(self) -> list[PolicyRun]:
+    def _missing_runs(self) -> list[PolicyRun]:
         """Return the runs without a result, the recorded run first, because the others are compared with it."""
         return sorted(self._found.missing, key=lambda run: run.policy != BASE)
 
@@ -264,17 +263,17 @@ class ComparePanel(PlotPanel):
         """Start the missing runs automatically if they are fast enough; if not, at least the recorded run."""
         if self._unasked and not set(self._driven) <= set(self._wanted):
             self._cancel()  # the window or a setting has changed since
-        missing = self._missing()
+        missing = self._missing_runs()
         is_idle = not self._job.busy and self.seen and not self.over.isChecked()
         if not missing or not is_idle or self._wanted == self._stopped_by_user:
             return
         base = [run for run in missing if run.policy == BASE]
         if not self.sweeping.isChecked() and self._pace.fits(_names(missing)):
-            self._drive(missing, unasked=True)
+            self._start_replays(missing, unasked=True)
         elif base and self._pace.fits(_names(base)):
-            self._drive(base, unasked=True)
+            self._start_replays(base, unasked=True)
 
-    def _drive(self, missing: Sequence[PolicyRun], unasked: bool = False) -> None:
+    def _start_replays(self, missing: Sequence[PolicyRun], unasked: bool = False) -> None:
         thread = self._state.thread
         if thread is None:
             return
@@ -294,18 +293,19 @@ class ComparePanel(PlotPanel):
             compare(thread, missing, arrived, underway, task.cancelled, calls=calls)
 
         def ended(_: None) -> None:
-            self._stopped()
+            self._show_cancelled_replay()
             self._fill()
 
         self._stopped_by_user = ()
-        self._job.run(job, ended, reported=self._hear, lane="wait")
+        self._job.run(job, ended, reported=self._take_news, lane="wait")
         self._underway = ComparisonProgress(
             missing[0].policy, done=0, requests=len(thread.requests), before=0, runs=len(missing)
         )
-        self._unasked, self._driven = unasked, missing
+        self._unasked = unasked
+        self._driven = missing
         self._show()
 
-    def _hear(self, news: RunUnderway | FinishedRun) -> None:
+    def _take_news(self, news: RunUnderway | FinishedRun) -> None:
         if isinstance(news, RunUnderway):
             self._underway = news.progress
             self._pace.note(news.progress, news.seconds)
@@ -329,10 +329,11 @@ class ComparePanel(PlotPanel):
         """Cancel the running job. The results that it has delivered are kept."""
         if self._job.busy:
             self._job.cancel()
-            self._stopped()
+            self._show_cancelled_replay()
 
-    def _stopped(self) -> None:
-        self._underway, self._unasked = None, False
+    def _show_cancelled_replay(self) -> None:
+        self._underway = None
+        self._unasked = False
         self._show()
 
     def _show(self) -> None:
@@ -365,7 +366,7 @@ class ComparePanel(PlotPanel):
         self.table.show_comparison(self._found, name)
         self._pick(name)
 
-    def _use(self, row: int) -> None:
+    def _use_settings(self, row: int) -> None:
         """Choose the settings of a point of the sweep for the next steps."""
         name = self.table.rows[row].name
         for run in self._wanted:
@@ -391,7 +392,8 @@ class ComparePanel(PlotPanel):
         self.say()
 
     def say(self, text: str = "") -> None:
-        report, on = self._found.report(self._picked), self._underway
+        report = self._found.report(self._picked)
+        on = self._underway
         self.progress.setVisible(on is not None)
         self.progress.show_share(on.share if on else None)
         if on is not None:
@@ -418,7 +420,8 @@ class ComparePanel(PlotPanel):
         return f"Not beaten on both cost and needs: {', '.join(names)}."
 
     def _why_not(self) -> str:
-        thread, missing = self._state.thread, self._found.missing
+        thread = self._state.thread
+        missing = self._found.missing
         left = sum(run.policy != BASE for run in missing)
         if thread is None:
             return "Open a transcript to see how other policies would have fared on it."
@@ -440,7 +443,7 @@ class ComparePanel(PlotPanel):
             return f"Run drives {many} more.{time}"
         return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline.{time}"
 
-    def _go(self, row: int, column: int) -> None:
+    def _go_to_regret(self, row: int, column: int) -> None:
         """Go to the request and message that needed a fact or, in column `LOST`, to the compaction that lost it."""
         regret = self.regrets.rows[row]
         if column == LOST:

@@ -2,6 +2,7 @@
 curve is drawn last, and the others are faded."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -23,6 +24,14 @@ FADED = 120
 HEADROOM = 1.12
 MARGIN = 34
 """Pixels beside the plot, for the letters."""
+
+
+class LetterPlace(NamedTuple):
+    """Where the letter of a policy is painted beside the plot."""
+
+    y: float
+    """Its middle in pixels from the top."""
+    policy: str
 
 
 class ComparePlot(Plot):
@@ -54,15 +63,17 @@ class ComparePlot(Plot):
             self.show_count(count)
             self.show_all()
         self._reports = reports
-        for name in set(self.curves) - {report.policy for report in reports}:
-            self.plot.removeItem(self.curves.pop(name))
+        shown_policies = {report.policy for report in reports}
+        for name in set(self.curves) - shown_policies:
+            removed = self.curves.pop(name)
+            self.plot.removeItem(removed)
         requests = np.arange(count, dtype=float)
         for report in reports:
             if report.policy not in self.curves:
                 self.curves[report.policy] = self._add_curve(self.plot)
             curve = self.curves[report.policy]
-            tokens = np.array([row.tokens for row in report.rows], dtype=np.float64)
-            curve.setData(requests, tokens, antialias=False)
+            sizes = [row.tokens for row in report.rows]
+            curve.setData(requests, np.array(sizes, dtype=np.float64), antialias=False)
 
     def _scale(self) -> None:
         """Fit the axis to the window and the curves.
@@ -81,7 +92,8 @@ class ComparePlot(Plot):
         words = [f"request {at:,}"]
         for report in self._reports:
             row = report.rows[at]
-            text = f"{style_of(report.policy).letter} {grouped(row.tokens)}"
+            letter = style_of(report.policy).letter
+            text = f"{letter} {grouped(row.tokens)}"
             if row.fired and report.policy == self._picked:
                 text += f" ({', '.join(row.fired)})"
             words.append(text)
@@ -118,7 +130,8 @@ class CompareOverlay(Overlay):
 
     def show_reports(self, reports: Sequence[ReplayReport], picked: ReplayReport | None) -> None:
         """Replace the reports and the picked report."""
-        self._reports, self._picked = reports, picked
+        self._reports = reports
+        self._picked = picked
         self.update()
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
@@ -160,11 +173,13 @@ class CompareOverlay(Overlay):
         self, painter: QPainter, area: QRectF, report: ReplayReport, top: float
     ) -> None:
         """Write the peak of a curve where it first is above `top` tokens."""
-        first = next(at for at, row in enumerate(report.rows) if row.tokens > top)
-        x = self._point(first, 0).x()
+        hidden_requests = (index for index, row in enumerate(report.rows) if row.tokens > top)
+        x = self._point(next(hidden_requests), 0).x()
         words = f"↑ {report.title}, up to {grouped(report.peak)}"
-        right_of_it = QPointF(x + 4, area.top() + 1)
-        left_of_it = QPointF(x - label_size(painter, words).width() - 4, area.top() + 1)
+        width = label_size(painter, words).width()
+        baseline = area.top() + 1
+        right_of_it = QPointF(x + 4, baseline)
+        left_of_it = QPointF(x - width - 4, baseline)
         colour = style_of(report.policy).colour(self._theme.colours)
         self._paint_label(painter, words, [right_of_it, left_of_it], colour, slides=True)
 
@@ -174,24 +189,27 @@ class CompareOverlay(Overlay):
         bold = QFont(painter.font())
         bold.setWeight(QFont.Weight.Bold)
         height = QFontMetricsF(painter.font()).height() - 3  # the letters have no descenders
-        for y, name in self._letter_places(area, height):
-            style = style_of(name)
-            is_picked = self._picked is not None and name == self._picked.policy
-            painter.setFont(bold if is_picked else plain)
+        picked_policy = self._picked.policy if self._picked is not None else ""
+        for place in self._letter_places(area, height):
+            style = style_of(place.policy)
+            painter.setFont(bold if place.policy == picked_policy else plain)
             painter.setPen(ink(style.colour(self._theme.colours)))
-            room = QRectF(area.right() + 4, y - height / 2, MARGIN - 4, height)
+            top = place.y - height / 2
+            room = QRectF(area.right() + 4, top, MARGIN - 4, height)
             painter.drawText(room, Qt.AlignmentFlag.AlignCenter, style.letter)
 
-    def _letter_places(self, area: QRectF, height: float) -> list[tuple[float, str]]:
-        """Return (y coordinate, policy) of each letter that fits, from the top."""
+    def _letter_places(self, area: QRectF, height: float) -> list[LetterPlace]:
+        """Return the places of the letters that fit, from the top."""
         last_visible = int(self._range.right())
         highest = area.top() + 5
         lowest = area.bottom() - height / 2
-        places = list[tuple[float, str]]()
+        places = list[LetterPlace]()
         for report in self._reports:
-            last = max(0, min(last_visible, len(report.rows) - 1))
-            y = self._point(0, report.rows[last].tokens).y()
-            places.append((min(max(y, highest), lowest), report.policy))
+            last_request = len(report.rows) - 1
+            last = max(0, min(last_visible, last_request))
+            end_of_curve = self._point(0, report.rows[last].tokens).y()
+            y = min(max(end_of_curve, highest), lowest)
+            places.append(LetterPlace(y, report.policy))
         most = int(area.height() / height)  # a large sweep has more
         return spread_places(sorted(places[:most]), height, lowest)
 
@@ -204,13 +222,15 @@ class CompareOverlay(Overlay):
         strokes = dict[int, float]()
         triangles = dict[int, QPointF]()
         for step in report.compactions:
-            at = step.at.before_request
-            former = max(0, min(at, len(report.rows)) - 1)
-            point = self._point(at - 0.5, report.rows[former].tokens)
+            request = step.at.before_request
+            previous_request = max(0, min(request, len(report.rows)) - 1)
+            tokens = report.rows[previous_request].tokens
+            point = self._point(request - 0.5, tokens)
+            pixel = round(point.x())
             if step.kind == "micro":
-                strokes[round(point.x())] = point.x()
+                strokes[pixel] = point.x()
             else:
-                triangles[round(point.x())] = point
+                triangles[pixel] = point
         painter.setPen(solid_pen(colour))
         foot = area.bottom()
         for x in strokes.values():
@@ -223,8 +243,10 @@ class CompareOverlay(Overlay):
         """Paint a cross on the curve at each request that needed a lost fact, at most one for every 3 pixels."""
         crosses = dict[int, QPointF]()
         last = len(report.rows) - 1
-        for at in {regret.needed_by for regret in report.losses.regrets}:
-            point = self._point(at, report.rows[min(at, last)].tokens)
+        requests = {regret.needed_by for regret in report.losses.regrets}
+        for request in requests:
+            tokens = report.rows[min(request, last)].tokens
+            point = self._point(request, tokens)
             crosses[round(point.x() / 3)] = point
         painter.setPen(solid_pen(self._theme.colours.high, width=1.5))
         for point in crosses.values():
@@ -232,23 +254,24 @@ class CompareOverlay(Overlay):
             painter.drawLine(point + QPointF(-3, 3), point + QPointF(3, -3))
 
 
-def spread_places(
-    places: Sequence[tuple[float, str]], apart: float, lowest: float
-) -> list[tuple[float, str]]:
+def spread_places(places: Sequence[LetterPlace], apart: float, lowest: float) -> list[LetterPlace]:
     """Return the places, sorted from the top, moved so that they are `apart` pixels from each other.
 
     Args:
-        places: (y coordinate, name) of each.
         lowest: largest y coordinate to which a place may be moved.
     """
-    spread = list[tuple[float, str]]()
-    for y, name in places:
-        if spread:
-            y = max(y, spread[-1][0] + apart)
-        spread.append((y, name))
+    moved_down = list[LetterPlace]()
+    for place in places:
+        y = place.y
+        if moved_down:
+            y = max(y, moved_down[-1].y + apart)
+        moved_down.append(LetterPlace(y, place.policy))
+    # The last places may now be too low: move them up again, and with them those directly above.
+    spread = list[LetterPlace]()
     limit = lowest
-    for n in range(len(spread) - 1, -1, -1):
-        y, name = spread[n]
-        spread[n] = (min(y, limit), name)
-        limit = spread[n][0] - apart
+    for place in reversed(moved_down):
+        y = min(place.y, limit)
+        spread.append(LetterPlace(y, place.policy))
+        limit = y - apart
+    spread.reverse()
     return spread

@@ -92,7 +92,8 @@ class SessionsPage(QWidget):
         policies: returns the names of the policies to compare.
         """
         super().__init__()
-        self._desk, self._policies = desk, policies
+        self._desk = desk
+        self._policies = policies
         self._job = LatestJob(desk.bridge)
         self.paths: list[str] = []
         self.files = label(role="quiet", wrap=True)
@@ -128,7 +129,8 @@ class SessionsPage(QWidget):
             self._job.cancel()
             self._end("Cancelled. Press Compare to begin again.")
             return
-        paths, names = tuple(self.paths), tuple(self._policies())
+        paths = tuple(self.paths)
+        names = tuple(self._policies())
         if len(paths) < 2 or not names:
             return
 
@@ -140,12 +142,12 @@ class SessionsPage(QWidget):
                 paths, policies=names, progress=report, cancelled=task.cancelled
             )
 
-        self._job.run(job, self._show_result, reported=self._hear, lane="wait")
-        self._hear(_Progress(paths[0], share=0.0))
+        self._job.run(job, self._show_result, reported=self._show_progress, lane="wait")
+        self._show_progress(_Progress(paths[0], share=0.0))
         self._show()
         self.changed.emit()
 
-    def _hear(self, progress: _Progress) -> None:
+    def _show_progress(self, progress: _Progress) -> None:
         self.progress.show_share(progress.share)
         name = line(Path(progress.path).name, 80)
         self.done.setText(f"{per_cent(progress.share)} done: replaying {name}")
@@ -183,7 +185,8 @@ class SessionsPage(QWidget):
 
     def _show(self) -> None:
         """Show which files are chosen and whether they are being compared."""
-        count, is_busy = len(self.paths), self._job.busy
+        count = len(self.paths)
+        is_busy = self._job.busy
         names = [line(Path(path).name, 60) for path in self.paths[:_NAMED]]
         more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
         say(self.files, f"{plural(count, 'session')}: {', '.join(names)}{more}" if count else "")

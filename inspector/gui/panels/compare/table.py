@@ -212,11 +212,11 @@ COLUMNS: Sequence[Column[PolicyRow]] = (
 )
 
 
-def sort_policies(comparison: Comparison, by: int, falling: bool) -> list[PolicyRow]:
+def sort_policies(comparison: Comparison, column: int, falling: bool) -> list[PolicyRow]:
     """Return the rows of the table, the recorded run always first, since all others are compared with it.
 
     Args:
-        by: index of the column to sort by (0: the policy's name); negative: keep the order of the catalogue.
+        column: index of the column to sort by (0: the policy's name); negative: keep the order of the catalogue.
         falling: sort in descending order; unknown figures come last in any case.
     """
     front = {standing.policy for standing in rank_policies(comparison.reports) if standing.in_front}
@@ -225,10 +225,10 @@ def sort_policies(comparison: Comparison, by: int, falling: bool) -> list[Policy
         PolicyRow(report, comparison, has_front and report.policy in front)
         for report in comparison.reports
     ]
-    if by == 0:
+    if column == 0:
         rows.sort(key=lambda row: row.report.title.lower(), reverse=falling)
-    elif by > 0:
-        figure = FIGURES[by - 1]
+    elif column > 0:
+        figure = FIGURES[column - 1]
         rows.sort(key=lambda row: _sort_key(figure.of(row.report), falling))
     return sorted(rows, key=lambda row: row.name != BASE)
 
@@ -269,7 +269,8 @@ class CompareTable(Rows[PolicyRow]):
     def __init__(self, theme: Theme) -> None:
         super().__init__("Policies side by side", COLUMNS)
         self._comparison = Comparison()
-        self._by, self._falling = -1, True
+        self._by = -1
+        self._falling = True
         self.setSelectionMode(self.SelectionMode.SingleSelection)
         self.setItemDelegate(_TwoLines(theme, self))
         header = self.horizontalHeader()
@@ -284,10 +285,10 @@ class CompareTable(Rows[PolicyRow]):
     def show_comparison(self, comparison: Comparison, picked: str) -> None:
         """Show the policies of a comparison, with the picked one selected."""
         self._comparison = comparison
-        pins = next(n for n, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
+        pins = next(index for index, figure in enumerate(FIGURES, 1) if figure.name == "pins kept")
         self.leave_out(pins, not any(pins_kept(report.pins)[1] for report in comparison.reports))
         self.show_rows(sort_policies(comparison, self._by, self._falling))
-        place = next((n for n, row in enumerate(self.rows) if row.name == picked), -1)
+        place = next((index for index, row in enumerate(self.rows) if row.name == picked), -1)
         if place >= 0:
             self.setCurrentIndex(self.model().index(place, max(0, self.currentIndex().column())))
         else:
@@ -296,7 +297,8 @@ class CompareTable(Rows[PolicyRow]):
     def _sort(self, column: int) -> None:
         """Sort by a column: largest first, smallest first on a second click, unsorted on a third."""
         if column != self._by:
-            self._by, self._falling = column, column > 0
+            self._by = column
+            self._falling = column > 0
         elif self._falling == (column > 0):
             self._falling = not self._falling
         else:
@@ -318,63 +320,76 @@ class _TwoLines(PaintedCell):
         self._table = table
 
     def paint_cell(
-        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, colours: Colours
     ) -> None:
         row = self._table.rows[index.row()]
         inner = rect.adjusted(9, 2, -9, -2)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(ink(c.line))
+        painter.setPen(ink(colours.line))
         painter.drawLine(rect.bottomLeft(), rect.bottomRight())
         if index.column() == 0:
-            self._paint_name(painter, room=inner, row=row, picked=chosen, c=c)
+            self._paint_name(painter, room=inner, row=row, picked=chosen, colours=colours)
         else:
             self._paint_figure(
-                painter, room=inner, row=row, figure=FIGURES[index.column() - 1], c=c
+                painter, room=inner, row=row, figure=FIGURES[index.column() - 1], colours=colours
             )
 
     def _paint_name(
-        self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, c: Colours
+        self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, colours: Colours
     ) -> None:
         """Paint letter, sample and title of a policy and, below the title, whether it is infeasible or in the front."""
         style = style_of(row.name)
         bold = bold_font(painter.font())
         painter.setFont(bold)
-        paint_text(painter, room, text=style.letter, colour=style.colour(c))
+        paint_text(painter, room, text=style.letter, colour=style.colour(colours))
         room = room.adjusted(painter.fontMetrics().horizontalAdvance("CC") + _APART, 0, 0, 0)
         sample = QRectF(room.left(), room.top(), SAMPLE.width(), room.height())
-        paint_sample(painter, room=sample, name=row.name, colours=c)
+        paint_sample(painter, room=sample, name=row.name, colours=colours)
         room = room.adjusted(SAMPLE.width() + _APART, 0, 0, 0)
         if not picked:
             bold.setWeight(QFont.Weight.Normal)
             painter.setFont(bold)
         if not row.mark:
-            self._paint_title(painter, room, row.title, c)
+            self._paint_title(painter, room, row.title, colours)
             return
         upper, lower = _split_room(room)
-        paint_text(painter, room=upper, text=row.title, colour=c.quiet if row.too_large else c.text)
+        paint_text(
+            painter,
+            room=upper,
+            text=row.title,
+            colour=colours.quiet if row.too_large else colours.text,
+        )
         painter.setFont(ui_font(self._theme.small))
-        paint_text(painter, room=lower, text=row.mark, colour=c.high if row.too_large else c.good)
+        paint_text(
+            painter,
+            room=lower,
+            text=row.mark,
+            colour=colours.high if row.too_large else colours.good,
+        )
 
-    def _paint_title(self, painter: QPainter, room: QRect, title: str, c: Colours) -> None:
+    def _paint_title(self, painter: QPainter, room: QRect, title: str, colours: Colours) -> None:
         """Paint a title, on two lines if it needs exactly two."""
         metrics = painter.fontMetrics()
         wraps = Qt.TextFlag.TextWordWrap | Qt.TextFlag.TextDontClip
         whole = metrics.boundingRect(0, 0, room.width(), 0, wraps, title)
-        if whole.width() <= room.width() and whole.height() == 2 * metrics.height():
-            painter.setPen(ink(c.text))
-            painter.drawText(room, int(Qt.AlignmentFlag.AlignVCenter) | int(wraps), title)
+        has_two_lines = whole.height() == 2 * metrics.height()
+        if has_two_lines and whole.width() <= room.width():
+            painter.setPen(ink(colours.text))
+            flags = int(Qt.AlignmentFlag.AlignVCenter) | int(wraps)
+            painter.drawText(room, flags, title)
         else:
-            paint_text(painter, room, text=title, colour=c.text)
+            paint_text(painter, room, text=title, colour=colours.text)
 
     def _paint_figure(
-        self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, c: Colours
+        self, painter: QPainter, room: QRect, row: PolicyRow, figure: Figure, colours: Colours
     ) -> None:
         """Paint a figure and, below it, its difference; highlight the figures that make a policy infeasible."""
-        value, gap = figure_text(figure, row), difference_text(figure, row)
-        colour = c.text
+        value = figure_text(figure, row)
+        gap = difference_text(figure, row)
+        colour = colours.text
         if row.too_large:
             is_cause = figure.name in ("fullest request", "overflows")
-            colour = c.high if is_cause else c.quiet
+            colour = colours.high if is_cause else colours.quiet
         if not gap:
             paint_text(painter, room, text=value, colour=colour, how=RIGHT)
             return
@@ -383,7 +398,7 @@ class _TwoLines(PaintedCell):
         small = QFont(painter.font())
         small.setPointSizeF(self._theme.small)
         painter.setFont(small)
-        paint_text(painter, room=lower, text=gap, colour=c.quiet, how=RIGHT)
+        paint_text(painter, room=lower, text=gap, colour=colours.quiet, how=RIGHT)
 
 
 def _split_room(room: QRect) -> tuple[QRect, QRect]:
@@ -440,7 +455,8 @@ def regret_words(report: ReplayReport) -> str:
     losses = report.losses
     if not losses.facts:
         return f"{report.title} removed nothing."
-    summaries, estimated = report.spent.summaries_usd, report.spent.estimated_usd
+    summaries = report.spent.summaries_usd
+    estimated = report.spent.estimated_usd
     priced = ""
     if report.policy == BASE and summaries:
         part = f", {dollars(estimated)} estimated" if estimated else ""

@@ -101,9 +101,9 @@ class TradeOffChart(Chart):
         left = 2 * metrics.height() + metrics.horizontalAdvance("0.00") + AXIS_GAP
         foot = 2 * metrics.height() + 12
         head = metrics.height() + 10
-        return QRectF(
-            left, head, max(1.0, self.width() - left - 20), max(1.0, self.height() - head - foot)
-        )
+        width = max(1.0, self.width() - left - 20)
+        height = max(1.0, self.height() - head - foot)
+        return QRectF(left, head, width, height)
 
     def _scales(self) -> tuple[LinearScale, LinearScale]:
         """Return the scales: horizontal in dollars, vertical in facts needed again for each 1,000 tokens freed."""
@@ -128,7 +128,9 @@ class TradeOffChart(Chart):
     # -- painting ------------------------------------------------------------------------------------------------------
 
     def paint_data(self, painter: QPainter) -> None:
-        (across, up), area, colours = self._scales(), self.area, self._theme.colours
+        (across, up) = self._scales()
+        area = self.area
+        colours = self._theme.colours
         if not self.standings:
             painter.setPen(ink(colours.quiet))
             painter.drawText(area, CENTRED, NO_STANDINGS)
@@ -190,7 +192,8 @@ class TradeOffChart(Chart):
         )
 
     def _paint_point(self, painter: QPainter, standing: Standing) -> None:
-        place, colours = self.place_of(standing), self._theme.colours
+        place = self.place_of(standing)
+        colours = self._theme.colours
         colour = self._colour(standing)
         painter.setPen(solid_pen(colour, width=1.6))
         painter.setBrush(ink(colour if standing.in_front else colours.window))
@@ -208,17 +211,19 @@ class TradeOffChart(Chart):
         bold = bold_font(self.font_small)
         metrics = QFontMetricsF(bold)
         letter = style_of(standing.policy).letter
-        width, height = metrics.horizontalAdvance(letter), metrics.height()
+        width = metrics.horizontalAdvance(letter)
+        height = metrics.height()
         away = RADIUS + 5
-        offsets = (
-            (away, -height / 2),
-            (-away - width, -height / 2),
-            (-width / 2, -away - height + 3),
-            (away, -height / 2 - 12),
-            (away, -height / 2 + 12),
-        )
+        middle = -height / 2
+        offsets = {
+            "right": QPointF(away, middle),
+            "left": QPointF(-away - width, middle),
+            "above": QPointF(-width / 2, -away - height + 3),
+            "right, higher": QPointF(away, middle - 12),
+            "right, lower": QPointF(away, middle + 12),
+        }
         place = self.place_of(standing)
-        corners = [place + QPointF(dx, dy) for dx, dy in offsets]
+        corners = [place + offset for offset in offsets.values()]
         room = labels.place(QSizeF(width, height), corners)
         if room is not None:
             painter.setFont(bold)
@@ -227,8 +232,10 @@ class TradeOffChart(Chart):
 
     def _paint_key(self, painter: QPainter) -> None:
         """Explain the line above the plot, and grey points if there are any and there is room."""
-        metrics, colours = self.metrics, self._theme.colours
-        left, baseline = self.area.left(), 4 + metrics.ascent()
+        metrics = self.metrics
+        colours = self._theme.colours
+        left = self.area.left()
+        baseline = 4 + metrics.ascent()
         middle = 4 + metrics.height() / 2
         paint_horizontal(
             painter, y=middle, left=left, right=left + 20, pen=dashed_pen(colours.good, width=1.4)

@@ -88,7 +88,8 @@ def _group_misses(misses: Sequence[Rebilling]) -> Iterator[CostRow]:
 
 def _miss(miss: Rebilling) -> CostRow:
     saved = "" if miss.cause in NO_WASTE else _dollars(miss.avoidable_usd)
-    cost, tokens = _dollars(miss.usd), grouped(miss.tokens)
+    cost = _dollars(miss.usd)
+    tokens = grouped(miss.tokens)
     return CostRow(
         miss.request,
         what=CAUSE_NAMES[miss.cause],
@@ -195,7 +196,8 @@ def stack_bars(bills: Sequence[Bill]) -> tuple[list[float], list[list[float]]]:
     """
     group = len(bills) // MOST_BARS + 1
     chosen = [
-        max(bills[n : n + group], key=lambda bill: bill.total) for n in range(0, len(bills), group)
+        max(bills[start : start + group], key=lambda bill: bill.total)
+        for start in range(0, len(bills), group)
     ]
     sums = [_sum_kinds(bill) for bill in chosen]
     edges = [place * group - 0.5 for place in range(len(chosen) + 1)]

@@ -90,8 +90,10 @@ class CostPanel(PlotPanel):
 
     def show_state(self, state: State) -> None:
         """Show the cost of the chosen thread, and select the row of the current request."""
-        has_moved, self._state = state.at != self._state.at, state
-        session, thread = state.session, state.thread
+        has_moved = state.at != self._state.at
+        self._state = state
+        session = state.session
+        thread = state.thread
         is_new = self.is_new("figures", session, thread)
         if (
             session is None
@@ -118,7 +120,9 @@ class CostPanel(PlotPanel):
 
     def _select_request(self) -> None:
         """Select the first row of the request at the playhead, or nothing if it has no row."""
-        places = [n for n, row in enumerate(self.table.rows) if row.request == self._state.at]
+        places = [
+            index for index, row in enumerate(self.table.rows) if row.request == self._state.at
+        ]
         if places and self.table.currentIndex().row() not in places:
             self.table.selectRow(places[0])
             self._explain(places[0])
@@ -189,11 +193,12 @@ class CostPanel(PlotPanel):
 
     def _describe_change(self) -> tuple[str, ...]:
         """Say where the prompt of the selected request first differs from the previous one, with the changed lines."""
-        thread, at = self._state.thread, self._state.at
-        if thread is None or at is None or not 0 < at < len(thread.requests):
+        thread = self._state.thread
+        request = self._state.at
+        if thread is None or request is None or not 0 < request < len(thread.requests):
             return ()
-        change = find_prompt_change(thread.requests[at - 1], thread.requests[at])
-        return (f"Request {at:,}: {change.sentence}", *change.diff)
+        change = find_prompt_change(thread.requests[request - 1], thread.requests[request])
+        return (f"Request {request:,}: {change.sentence}", *change.diff)
 
     def _follow(self, piece: Advice) -> None:
         """Go to the request that shows the problem of a piece of advice."""

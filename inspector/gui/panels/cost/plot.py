@@ -3,7 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF
@@ -30,14 +30,30 @@ NAMES = dict(
 _LEGEND_KINDS = (*BILL_KINDS[1:], BILL_KINDS[0])
 """The kinds of tokens in the order of the legend, which leaves out the last ones if they do not fit."""
 HEADROOM = 1.25
-_TOTAL_SHARE, _TOTAL_LINES = 0.3, 4
-"""Share of the height that the running total takes, and its height in lines of text below which it is hidden."""
-LegendEntry: TypeAlias = tuple[str, str, bool]
-"""Colour and name of an entry, and whether the name begins with a mark instead of a swatch."""
+_TOTAL_SHARE = 0.3
+"""Share of the height that the running total takes."""
+_TOTAL_LINES = 4
+"""Height of the running total, in lines of text, below which it is hidden."""
 _SWATCH = 13
 """Width of a swatch of the legend with its gap, in pixels."""
 _LEGEND_HEIGHT = 22
 """Pixels kept free for the legend above the highest triangle."""
+
+
+class CostLegendEntry(NamedTuple):
+    """One name of the legend."""
+
+    colour: str
+    name: str
+    is_mark: bool
+    """Does the name begin with a mark of its colour? Other names have a swatch before them."""
+
+
+class PlacedEntry(NamedTuple):
+    """An entry of the legend that fits into the plot."""
+
+    room: QRectF
+    entry: CostLegendEntry
 
 
 class CostPlot(Plot):
@@ -148,15 +164,16 @@ class CostOverlay(Overlay):
         """Does a bar within the width of a rectangle reach above its lower edge?"""
         if self._figures is None or not self._pixels.width():
             return False
-        per_pixel = self._range.width() / self._pixels.width()
-        left = self._range.left() + (room.left() - self._pixels.left()) * per_pixel
-        right = left + room.width() * per_pixel
+        requests_per_pixel = self._range.width() / self._pixels.width()
+        distance = room.left() - self._pixels.left()
+        left = self._range.left() + distance * requests_per_pixel
+        right = left + room.width() * requests_per_pixel
         edges = self._figures.edges
         first = max(0, bisect_right(edges, left) - 1)
         end = bisect_right(edges, right)
         bars = self._figures.tops[-1][first:end]
-        highest = self._point(0, max(bars, default=0.0))
-        return highest.y() < room.bottom()
+        highest_bar = max(bars, default=0.0)
+        return self._point(0, highest_bar).y() < room.bottom()
 
     def _paint(self, painter: QPainter, area: QRectF) -> None:
         figures = self._figures
@@ -193,40 +210,41 @@ class CostOverlay(Overlay):
 
     def _place_legend(
         self, painter: QPainter, area: QRectF, figures: CostFigures
-    ) -> Iterator[tuple[QRectF, LegendEntry]]:
-        """Yield the names of colours and marks that fit at the top, with the room of each."""
+    ) -> Iterator[PlacedEntry]:
+        """Yield the names of colours and marks that fit at the top."""
         metrics = QFontMetricsF(painter.font())
         x = area.left() + CONTROL_GAP
         for entry in self._legend_entries(figures):
-            name_width = metrics.horizontalAdvance(entry[1])
+            name_width = metrics.horizontalAdvance(entry.name)
             if x + name_width + 14 > area.right():
                 return
-            swatch = 0 if entry[2] else _SWATCH
+            width = name_width if entry.is_mark else _SWATCH + name_width
             # no line may run through a name
-            yield QRectF(x - 3, area.top() + 1, name_width + swatch + 6, 18), entry
-            x += name_width + swatch + (16 if entry[2] else 14)
+            yield PlacedEntry(QRectF(x - 3, area.top() + 1, width + 6, 18), entry)
+            gap = 16 if entry.is_mark else 14
+            x += width + gap
 
-    def _paint_legend(
-        self, painter: QPainter, places: Sequence[tuple[QRectF, LegendEntry]]
-    ) -> None:
+    def _paint_legend(self, painter: QPainter, placed: Sequence[PlacedEntry]) -> None:
         """Paint the names of colours and marks."""
         colours = self._theme.colours
-        for room, (colour, name, is_mark) in places:
+        for room, entry in placed:
             painter.fillRect(room, ink(colours.window))
             left = room.left() + 3
-            if not is_mark:
-                painter.fillRect(QRectF(left, room.top() + 4, 9, 9), ink(colour))
+            if entry.is_mark:
+                painter.setPen(ink(entry.colour))
+            else:
+                painter.fillRect(QRectF(left, room.top() + 4, 9, 9), ink(entry.colour))
+                painter.setPen(ink(colours.quiet))
                 left += _SWATCH
-            painter.setPen(ink(colour if is_mark else colours.quiet))
-            painter.drawText(QPointF(left, room.top() + 13), name)
+            painter.drawText(QPointF(left, room.top() + 13), entry.name)
 
-    def _legend_entries(self, figures: CostFigures) -> Iterator[LegendEntry]:
-        """Yield the entries in their order."""
-        colours, cost = self._theme.colours, figures.cost
+    def _legend_entries(self, figures: CostFigures) -> Iterator[CostLegendEntry]:
+        colours = self._theme.colours
+        cost = figures.cost
         for kind in _LEGEND_KINDS:
             if kind in figures.kinds:
-                yield COLOURS[kind], NAMES[kind], False
+                yield CostLegendEntry(COLOURS[kind], NAMES[kind], is_mark=False)
         if any(miss.cause != "compaction" for miss in cost.breaks):
-            yield colours.high, "▾ cache miss", True
+            yield CostLegendEntry(colours.high, "▾ cache miss", is_mark=True)
         if cost.compactions:
-            yield colours.good, "┆ compaction", True
+            yield CostLegendEntry(colours.good, "┆ compaction", is_mark=True)

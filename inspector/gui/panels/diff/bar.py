@@ -137,10 +137,10 @@ class DiffBar(Guarded, QWidget):
         """Offer the start of the step, the recorded buffer and the other steps, and choose the current one."""
         self.choice.addItem(START, None)
         self.choice.addItem(AS_RECORDED if steps.recorded is None else BEFORE, ORIGIN)
-        for _, at in drawn(steps):
-            if at != steps.at:
-                name = line(steps.taken[at].name, 40)
-                self.choice.addItem(f"{at + 1}  {name}", at)
+        for _, step in drawn(steps):
+            if step != steps.at:
+                name = line(steps.taken[step].name, 40)
+                self.choice.addItem(f"{step + 1}  {name}", step)
         has_other = steps.against is not None and steps.against != steps.at
         chosen = self.choice.findData(steps.against) if has_other else 0
         self.choice.setCurrentIndex(max(0, chosen))
@@ -163,24 +163,23 @@ class DiffBar(Guarded, QWidget):
             chip.setAccessibleName(f"{words}, {count:,}")
             chip.setVisible(bool(count))
         self._comparison = comparison
-        self._say()
+        self._show_headline()
 
     def show_payback(self, economics: "Economics | None") -> None:
         """Show whether the recorded compaction paid for itself; None if that is not known or another step is shown."""
         if economics != self._economics:
             self._economics = economics
-            self._say()
+            self._show_headline()
 
-    def _say(self) -> None:
+    def _show_headline(self) -> None:
         """Show the sum in the headline and, for a recorded compaction, whether it paid for itself."""
-        comparison, payback = self._comparison, economics_words(self._economics)
+        comparison = self._comparison
+        payback = economics_words(self._economics)
         if comparison is None:
             return
-        whole, short, change = (
-            diff_headline(comparison),
-            short_headline(comparison),
-            signed(_change(comparison)),
-        )
+        whole = diff_headline(comparison)
+        short = short_headline(comparison)
+        change = signed(_change(comparison))
         with_verdict = short
         if payback and comparison.sides.whole is not None:
             verdict = payback.rpartition(": ")[2]
@@ -193,11 +192,11 @@ class DiffBar(Guarded, QWidget):
         """Return the chip that shows or hides the messages of a fate."""
         chip = small_button("", checkable=True)
         chip.setChecked(name in self.fates)
-        chip.toggled.connect(lambda on: self._show_fate(name, on))
+        chip.toggled.connect(lambda is_on: self._show_fate(name, is_on))
         return chip
 
-    def _show_fate(self, name: FateName, on: bool) -> None:
-        self.fates = self.fates | {name} if on else self.fates - {name}
+    def _show_fate(self, name: FateName, is_on: bool) -> None:
+        self.fates = self.fates | {name} if is_on else self.fates - {name}
         self.filtered.emit()
 
 
@@ -253,7 +252,8 @@ def economics_words(economics: "Economics | None") -> str:
     """Return `cost $0.31, saves $0.02 a request: paid after 16`; empty if no price is known."""
     if economics is None or economics.cost_usd is None or economics.saved_per_request_usd is None:
         return ""
-    cost, saving = dollars(economics.cost_usd), dollars(economics.saved_per_request_usd)
+    cost = dollars(economics.cost_usd)
+    saving = dollars(economics.saved_per_request_usd)
     return f"cost {cost}, saves {saving} a request: {paid_words(economics.paid_after_requests)}"
 
 

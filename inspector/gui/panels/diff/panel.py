@@ -42,7 +42,7 @@ class DiffReading(TextReader):
         self._of: DiffRow | None = None
         self._job = LatestJob(desk.bridge)
 
-    def read(self, of: DiffRow | None, rival: Message | None = None, words: str = "") -> None:
+    def read(self, row: DiffRow | None, rival: Message | None = None, words: str = "") -> None:
         """Show the text of the message of a row.
 
         Args:
@@ -50,14 +50,14 @@ class DiffReading(TextReader):
             rival: the summary on the other side, with which the message is compared.
             words: the text to show if there is no row; else the name of its fate if two branches are compared.
         """
-        if of is self._of and (of is not None or not words):
+        if row is self._of and (row is not None or not words):
             return
-        self._of = of
+        self._of = row
         self._job.cancel()
-        if of is None:
+        if row is None:
             self.text.show_sections((Section("", words),) if words else ())
         else:
-            self._job.run(lambda task: diff_sections(of, rival, words), self.text.show_sections)
+            self._job.run(lambda task: diff_sections(row, rival, words), self.text.show_sections)
 
 
 class DiffPanel(Panel):
@@ -79,7 +79,7 @@ class DiffPanel(Panel):
         self.bar.filtered.connect(self._filter)
         self.bar.against.connect(desk.workbench.stepping.compare)
         self.bar.text.clicked.connect(self._want_text)
-        self.view.selectionModel().currentChanged.connect(self._picked)
+        self.view.selectionModel().currentChanged.connect(self._select_row)
         self.view.opened.connect(self._enter)
         self.view.clicked.connect(lambda index: self._open(index.row()))
         self._lay_out()
@@ -93,8 +93,8 @@ class DiffPanel(Panel):
         self._unannounced = holding(column(self.why, margins=LIST_HEAD))
         page = holding(column(self.bar, self._unannounced, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
-        go = self.desk.workbench.recorded_compaction
-        self.recorded = button("", go, about="C and Shift+C walk from one to the next")
+        show_compaction = self.desk.workbench.recorded_compaction
+        self.recorded = button("", show_compaction, about="C and Shift+C walk from one to the next")
         begin = column(
             ...,
             self._empty,
@@ -187,14 +187,15 @@ class DiffPanel(Panel):
         first change."""
         message_id = former.fate.id if former is not None else self.desk.workbench.state.selected
         place = self.model.place_of(message_id)
-        of = self.model.row_at(place).of if place >= 0 else None
-        has_changed = of is not None and of.fate.name != "kept"
+        row = self.model.row_at(place).of if place >= 0 else None
+        has_changed = row is not None and row.fate.name != "kept"
         if former is None and not has_changed:
             place = self.model.change_after(place=-1, steps=1)
         return max(0, place)
 
     def _filter(self) -> None:
-        comparison, fates = self.model.comparison, self.bar.fates
+        comparison = self.model.comparison
+        fates = self.bar.fates
         if comparison is not None and not self._job.busy:
             self._job.run(lambda task: list_rows(comparison, fates), self._show_listing)
 
@@ -207,11 +208,11 @@ class DiffPanel(Panel):
         self.view.stand_at(place)
         self._read()
 
-    def _picked(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def _select_row(self, current: QModelIndex, previous: QModelIndex) -> None:
         self._read()
-        of = self.chosen
-        if of is not None:
-            self.desk.workbench.select(of.fate.id)
+        row = self.chosen
+        if row is not None:
+            self.desk.workbench.select(row.fate.id)
 
     def _enter(self, place: int) -> None:
         if not self._open(place):
@@ -242,34 +243,36 @@ class DiffPanel(Panel):
             self.view.setCurrentIndex(self.model.index(place, 0))
 
     def _read(self) -> None:
-        of, comparison = self.chosen, self.model.comparison
+        row = self.chosen
+        comparison = self.model.comparison
         if self.reading.isHidden() or comparison is None:
             self.reading.read(None)
-        elif of is None:
+        elif row is None:
             unchanged = comparison.counts.keys() <= {"kept"}
             self.reading.read(None, words=UNCHANGED if unchanged else LEFT_OUT)
         else:
-            words = comparison.sides.words[of.fate.name] if comparison.sides.is_across else ""
-            self.reading.read(of, rival(comparison, comparison.places[of.fate.id]), words)
+            words = comparison.sides.words[row.fate.name] if comparison.sides.is_across else ""
+            self.reading.read(row, rival(comparison, comparison.places[row.fate.id]), words)
 
-    def _want_text(self, on: bool) -> None:
-        self._asked_for_text = on
+    def _want_text(self, is_on: bool) -> None:
+        self._asked_for_text = is_on
         self.fit()
         self._read()
 
     def fit(self) -> None:
         """Show the text beside the rows in a wide panel, else below them. Hide it if the user switched it off or, by
         default, if both do not fit."""
-        is_wide, is_tall = self.width() >= WIDE, self.height() >= TALL
+        is_wide = self.width() >= WIDE
+        is_tall = self.height() >= TALL
         way = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
         turned = way != self._splitter.orientation()
         self._splitter.setOrientation(way)
-        on = self._asked_for_text
-        if on is None:
-            on = is_wide or is_tall
-        self.bar.text.setChecked(on)
-        if self.reading.isHidden() == on:
-            self.reading.setVisible(on)
+        is_on = self._asked_for_text
+        if is_on is None:
+            is_on = is_wide or is_tall
+        self.bar.text.setChecked(is_on)
+        if self.reading.isHidden() == is_on:
+            self.reading.setVisible(is_on)
             self._read()
         if turned:
             # The sizes set for the other direction do not apply to this one.
@@ -294,7 +297,7 @@ _MEANINGS = {
 }
 
 
-def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") -> Sequence[Section]:
+def diff_sections(row: DiffRow, rival: Message | None = None, words: str = "") -> Sequence[Section]:
     """Return the heading and the text of a row. O(text); for a changed message, times the changed lines / 64.
 
     Args:
@@ -302,8 +305,8 @@ def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") ->
         rival: the summary of the same messages on the other side.
         words: the name of the row's fate if two branches are compared.
     """
-    fate = of.fate
-    heading = f"{LETTERS[fate.name]} · {words or _MEANINGS[fate.name]} · {_tokens(of)}"
+    fate = row.fate
+    heading = f"{LETTERS[fate.name]} · {words or _MEANINGS[fate.name]} · {_tokens(row)}"
     if rival is not None:
         heading += " · beside the summary of the other side"
     if fate.name == "kept":
@@ -315,12 +318,15 @@ def diff_sections(of: DiffRow, rival: Message | None = None, words: str = "") ->
     return (Section(heading, "\n".join(_lines(_runs(was, now))), "diff"),)
 
 
-def _tokens(of: DiffRow) -> str:
-    if not of.delta:
-        return plural(of.tokens_after, "token")
-    if of.fate.name == "kept":
-        return f"{grouped(of.tokens_before)} tokens by the measure before, {grouped(of.tokens_after)} by the one after"
-    return f"{grouped(of.tokens_before)} → {grouped(of.tokens_after)} tokens ({signed(of.delta)})"
+def _tokens(row: DiffRow) -> str:
+    if not row.delta:
+        return plural(row.tokens_after, "token")
+    if row.fate.name == "kept":
+        before = f"{grouped(row.tokens_before)} tokens by the measure before"
+        return f"{before}, {grouped(row.tokens_after)} by the one after"
+    return (
+        f"{grouped(row.tokens_before)} → {grouped(row.tokens_after)} tokens ({signed(row.delta)})"
+    )
 
 
 def _runs(was: str | None, now: str | None) -> Sequence[LineRun]:
@@ -331,12 +337,12 @@ def _runs(was: str | None, now: str | None) -> Sequence[LineRun]:
 
 
 def _lines(runs: Sequence[LineRun]) -> Iterator[str]:
-    for n, run in enumerate(runs):
+    for index, run in enumerate(runs):
         if run.mark != " ":
             yield from (f"{run.mark} {line}" for line in run.lines)
             continue
-        head = run.lines[:AROUND] if n else ()
-        tail = run.lines[-AROUND:] if n < len(runs) - 1 else ()
+        head = run.lines[:AROUND] if index else ()
+        tail = run.lines[-AROUND:] if index < len(runs) - 1 else ()
         out = len(run.lines) - len(head) - len(tail)
         if out <= 1:
             yield from (f"  {line}" for line in run.lines)

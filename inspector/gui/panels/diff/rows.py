@@ -101,15 +101,15 @@ class DiffModel(PaintedModel):
         stretch = self.listed[place]
         cached = self._lines.get(stretch)
         if cached is None:
-            cached = self._lines[stretch] = self._worked_out(*stretch)
+            cached = self._lines[stretch] = self._make_line(*stretch)
         return cached
 
     def place_of(self, message_id: str) -> int:
         """Return the row that shows a message; -1 if there is none or the message is left out. O(log rows)."""
-        at = self.comparison.places.get(message_id, -1) if self.comparison else -1
-        if at < 0:
+        place = self.comparison.places.get(message_id, -1) if self.comparison else -1
+        if place < 0:
             return -1
-        low = bisect_right(self.listed, at, key=lambda stretch: stretch[1])
+        low = bisect_right(self.listed, place, key=lambda stretch: stretch[1])
         start, end = self.listed[low]
         return low if end - start == 1 else -1
 
@@ -117,18 +117,18 @@ class DiffModel(PaintedModel):
         """Return the row at which the next change (or with `steps` -1 the previous one) begins; -1 if there is none."""
         beginnings = self.listing.changes if self.listing else ()
         if steps > 0:
-            return next((at for at in beginnings if at > place), -1)
-        return next((at for at in reversed(beginnings) if at < place), -1)
+            return next((beginning for beginning in beginnings if beginning > place), -1)
+        return next((beginning for beginning in reversed(beginnings) if beginning < place), -1)
 
-    def _worked_out(self, start: int, end: int) -> DiffLine:
+    def _make_line(self, start: int, end: int) -> DiffLine:
         comparison = self.comparison
         assert comparison is not None
         if end - start > 1:
-            return DiffLine(start, end, out=_left_out(comparison, comparison.rows[start:end]))
-        of = comparison.rows[start]
-        before = self._side(of.fate.before, comparison.before[start], of.tokens_before)
-        after = self._side(of.fate.after, comparison.after[start], of.tokens_after)
-        return DiffLine(start, end, of, before, after)
+            return DiffLine(start, end, out=_left_out_words(comparison, comparison.rows[start:end]))
+        diff_row = comparison.rows[start]
+        before = self._side(diff_row.fate.before, comparison.before[start], diff_row.tokens_before)
+        after = self._side(diff_row.fate.after, comparison.after[start], diff_row.tokens_after)
+        return DiffLine(start, end, diff_row, before, after)
 
     def _side(self, message: Message | None, number: int, tokens: int) -> DiffSide | None:
         calls = self.comparison.calls if self.comparison else NO_CALLS
@@ -154,7 +154,7 @@ def diff_row_text(line: DiffLine, fate: str) -> str:
     return f"{fate}: {' '.join(word for word in parts if word)}, {tokens}"
 
 
-def _left_out(comparison: Diff, rows: Sequence[DiffRow]) -> str:
+def _left_out_words(comparison: Diff, rows: Sequence[DiffRow]) -> str:
     """Return `143 kept · 41,200 tokens` or `12 summarised, 3 cleared · −9,100 tokens`."""
     counts = Counter(row.fate.name for row in rows)
     text = ", ".join(
@@ -178,52 +178,59 @@ class DiffDelegate(PaintedRow):
             self.forget()
 
     def paint_row(
-        self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, c: Colours
+        self, painter: QPainter, rect: QRect, row: DiffLine, marked: int, colours: Colours
     ) -> None:
         if row.of is None:
-            painter.setPen(ink(c.quiet))
+            painter.setPen(ink(colours.quiet))
             painter.drawText(rect, CENTRE, f"⋯   {row.out}   ⋯")
         else:
-            self._paint_message(painter, rect, row, row.of, marked, c)
+            self._paint_message(painter, rect, row, row.of, marked, colours)
         if marked == CHOSEN:
-            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(c.accent))
+            painter.fillRect(QRect(0, 0, 3, rect.height()), ink(colours.accent))
 
     def _paint_message(
-        self, painter: QPainter, rect: QRect, row: DiffLine, of: DiffRow, marked: int, c: Colours
+        self,
+        painter: QPainter,
+        rect: QRect,
+        row: DiffLine,
+        diff_row: DiffRow,
+        marked: int,
+        colours: Colours,
     ) -> None:
         """Paint the message of the side after or, if there is none, that of the side before."""
-        columns, side = (
-            diff_columns(rect, painter.fontMetrics(), self.tool),
-            row.after or row.before,
-        )
+        columns = diff_columns(rect, painter.fontMetrics(), self.tool)
+        side = row.after or row.before
         assert side is not None
-        is_changed = of.fate.name != "kept"
-        colour = c.text if is_changed else c.quiet
-        painter.setPen(ink(c.quiet))
+        is_changed = diff_row.fate.name != "kept"
+        colour = colours.text if is_changed else colours.quiet
+        painter.setPen(ink(colours.quiet))
         painter.drawText(columns.number, RIGHT, str(side.number))
-        role, tool = side.row.role, visible(side.row.tool).text
+        role = side.row.role
+        tool = visible(side.row.tool).text
         first = role if columns.tool is not None or role != "result" else tool or role
-        paint_text(painter, room=columns.role, text=first, colour=role_colour(c, role))
+        paint_text(painter, room=columns.role, text=first, colour=role_colour(colours, role))
         if columns.tool is not None:
-            paint_text(painter, room=columns.tool, text=tool, colour=c.quiet)
-        paint_subject(painter, room=columns.subject, row=side.row, colour=colour, quiet=c.quiet)
+            paint_text(painter, room=columns.tool, text=tool, colour=colours.quiet)
+        paint_subject(
+            painter, room=columns.subject, row=side.row, colour=colour, quiet=colours.quiet
+        )
         if row.before is not None:
             paint_text(
                 painter,
                 room=columns.before,
-                text=grouped(of.tokens_before),
+                text=grouped(diff_row.tokens_before),
                 colour=colour,
                 how=RIGHT,
             )
         paint_bold(
             painter,
             room=columns.fate,
-            text=LETTERS[of.fate.name],
-            colour=fate_colour(c, of.fate.name),
+            text=LETTERS[diff_row.fate.name],
+            colour=fate_colour(colours, diff_row.fate.name),
         )
         if row.after is not None:
             paint = paint_bold if is_changed else paint_text
-            paint(painter, columns.after, grouped(of.tokens_after), colour, RIGHT)
+            paint(painter, columns.after, grouped(diff_row.tokens_after), colour, RIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +255,8 @@ def diff_columns(rect: QRect, metrics: QFontMetrics, tool: int) -> DiffColumns:
     Args:
         tool: width of the tool column in digits.
     """
-    digit, high = metrics.horizontalAdvance("0"), rect.height()
+    digit = metrics.horizontalAdvance("0")
+    high = rect.height()
 
     def column(left: int, width: int) -> QRect:
         return QRect(left, rect.top(), max(0, width), high)

@@ -100,7 +100,9 @@ class GlancePanel(Panel):
         self._state = State()
         self._jobs = {question: PacedJob(desk.bridge, self) for question in QUESTIONS}
         self._late = delayed(self, LATE_MS, self._say_late)
-        self.cards = {question: AnswerCard(CARDS[question], self._go) for question in QUESTIONS}
+        self.cards = {
+            question: AnswerCard(CARDS[question], self._go_to_answer) for question in QUESTIONS
+        }
         self._row = row(*self.cards.values(), of=self, gap=_GAP)
         self._row.setContentsMargins(_SIDE, _EDGE, _SIDE, _EDGE)
 
@@ -132,15 +134,15 @@ class GlancePanel(Panel):
                 return ()
 
     def _work_out(self, question: Question) -> None:
-        job, session, thread = self._jobs[question], self._state.session, self._state.thread
+        job = self._jobs[question]
+        session = self._state.session
+        thread = self._state.thread
         depends_on = self._depends_on(question)
         if session is None or thread is None or not self.is_new(question, session, depends_on):
             return
-        card, work_out, last = (
-            self.cards[question],
-            self._answerer(question),
-            len(thread.requests) - 1,
-        )
+        card = self.cards[question]
+        work_out = self._answerer(question)
+        last = len(thread.requests) - 1
         if card.answer is None:
             card.show_answer(answer=None, pending=CARDS[question].pending)
             self._fit()
@@ -165,8 +167,10 @@ class GlancePanel(Panel):
 
     def _answerer(self, question: Question) -> Callable[[], ShortAnswer]:
         """Return a function that computes an answer about the current session and may run on any thread."""
-        state, bench = self._state, self.desk.workbench
-        session, thread = state.session, state.thread
+        state = self._state
+        bench = self.desk.workbench
+        session = state.session
+        thread = state.thread
         assert session is not None
         assert thread is not None
         if question == "lost":
@@ -232,7 +236,7 @@ class GlancePanel(Panel):
             round(_MOST_SHARE * window.height()), self.cards["filled"].height_of_lines(lines)
         )
 
-    def _go(self, answer: ShortAnswer) -> None:
+    def _go_to_answer(self, answer: ShortAnswer) -> None:
         if answer.request is not None:
             thread = answer.thread or self._state.thread_id
             go_to(self.desk.workbench, thread, answer.request, "")
@@ -248,7 +252,8 @@ class AnswerCard(Guarded, QFrame):
 
     def __init__(self, text: CardText, go: Callable[[ShortAnswer], None]) -> None:
         super().__init__()
-        self._text, self._go = text, go
+        self._text = text
+        self._go_to_answer = go
         self.answer: ShortAnswer | None = None
         self.last = 0
         """The last request that the answer is about."""
@@ -335,12 +340,14 @@ class AnswerCard(Guarded, QFrame):
     def height_of_lines(self, lines: int) -> int:
         """Return the height of a card with a number of lines of text below its caption."""
         margins = self.contentsMargins()
-        spare = self.heightForWidth(4_000) - self.headline.fontMetrics().height()
-        return spare + lines * self.fontMetrics().lineSpacing() + margins.top() + margins.bottom()
+        height_of_one_line = self.heightForWidth(4_000)
+        around_headline = height_of_one_line - self.headline.fontMetrics().height()
+        text_height = lines * self.fontMetrics().lineSpacing()
+        return around_headline + text_height + margins.top() + margins.bottom()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self.answer is not None and self.rect().contains(event.position().toPoint()):
-            self._go(self.answer)
+            self._go_to_answer(self.answer)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.answer is not None and event.key() in (
@@ -348,6 +355,6 @@ class AnswerCard(Guarded, QFrame):
             Qt.Key.Key_Enter,
             Qt.Key.Key_Space,
         ):
-            self._go(self.answer)
+            self._go_to_answer(self.answer)
         else:
             super().keyPressEvent(event)

@@ -61,11 +61,9 @@ class EventsPanel(ListPanel[EventRow]):
         self.lay_out((self.says, 1), self.all, self.copy_button())
 
     def counted(self, state: State) -> int:
-        return (
-            len(_own(state))
-            if _own_step(state) is not None
-            else sum(not row.ahead for row in event_rows(state))
-        )
+        if _own_step(state) is not None:
+            return len(_events_of_own_step(state))
+        return sum(not row.ahead for row in event_rows(state))
 
     def show_state(self, state: State) -> None:
         """Show the events of the step or, if no step is shown, of the whole path, and scroll to the newest."""
@@ -77,7 +75,7 @@ class EventsPanel(ListPanel[EventRow]):
         is_step = _own_step(state) is not None
         self.all.setVisible(is_step)
         only_step = is_step and not self.all.isChecked()
-        rows = _own(state) if only_step else event_rows(state)
+        rows = _events_of_own_step(state) if only_step else event_rows(state)
         words = self._says(state, rows, only_step)
         if rows and rows == list(self.table.rows):
             self.says.setText(words)
@@ -93,7 +91,8 @@ class EventsPanel(ListPanel[EventRow]):
         return f"{plural(len(rows), 'event')} of {name}" if rows else f"{name} sent no events."
 
     def choose(self, place: int, column: int = -1) -> None:
-        row, steps = self.table.rows[place], self.desk.workbench.state.steps
+        row = self.table.rows[place]
+        steps = self.desk.workbench.state.steps
         if row.at is None:
             stand_at(self.desk.workbench, row.request)
         elif steps is not None and row.at != steps.at:
@@ -105,10 +104,12 @@ def _own_step(state: State) -> int | None:
     return state.steps.at if state.steps is not None and state.shown_step is not None else None
 
 
-def _own(state: State) -> list[EventRow]:
-    at = _own_step(state)
+def _events_of_own_step(state: State) -> list[EventRow]:
+    step = _own_step(state)
     return (
-        [row for row in step_events(state.steps) if row.at == at] if state.steps is not None else []
+        [row for row in step_events(state.steps) if row.at == step]
+        if state.steps is not None
+        else []
     )
 
 
@@ -139,12 +140,14 @@ def recorded_events(state: State) -> Sequence[EventRow]:
 
 def step_events(steps: Steps) -> Sequence[EventRow]:
     """Return the events of the path through the current step, with steps to redo, in the order they were sent."""
-    path, end = set(steps.path()), steps
+    path = set(steps.path())
+    end = steps
     while (further := end.redo()) is not end:
         end = further
     rows = list[EventRow]()
     for at in end.path():
-        taken, ahead = steps.taken[at], at not in path
+        taken = steps.taken[at]
+        ahead = at not in path
         for outcome in taken.outcomes:
             tier = outcome.tier
             rows += [

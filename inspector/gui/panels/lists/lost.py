@@ -103,7 +103,7 @@ class LostPanel(ListPanel[LossRow]):
         """Number of different comparisons wanted so far, by which jobs of former comparisons are recognised."""
         self._losses: Sequence[LossRow] = ()
         self._kind: FactKind | None = None
-        self._soon = delayed(self, milliseconds=150, call=self._look)
+        self._soon = delayed(self, milliseconds=150, call=self._find_losses)
         self._group = QButtonGroup(self)
         self.kinds: dict[FactKind | None, QToolButton] = {
             kind: self._chip(kind) for kind in (None, *KINDS)
@@ -158,14 +158,18 @@ class LostPanel(ListPanel[LossRow]):
                 self._show_losses(())
         elif not chosen.is_same(self._wanted) or state.thread is not self._thread:
             self._comparison += not chosen.is_same(self._wanted)
-            self._wanted, self._shown = chosen, None
-            self._session, self._thread = state.session, state.thread
+            self._wanted = chosen
+            self._shown = None
+            self._session = state.session
+            self._thread = state.thread
             self._soon.start()
 
-    def _look(self) -> None:
+    def _find_losses(self) -> None:
         """Compute the rows that are wanted, in one job at a time; start again if the choice changed meanwhile."""
         choice = self._wanted
-        session, thread, cached = self._session, self._thread, self._known
+        session = self._session
+        thread = self._thread
+        cached = self._known
         if choice is None or session is None or self._job.busy or choice.is_same(self._shown):
             return
 
@@ -190,7 +194,7 @@ class LostPanel(ListPanel[LossRow]):
                 self._shown = choice if thread is self._thread else None
                 self._show_losses(rows)
             if not is_newest or thread is not self._thread:
-                self._look()
+                self._find_losses()
 
         self._job.run(session, (self._comparison,), work, done)
         if not self._job.is_late:
@@ -225,7 +229,7 @@ class LostPanel(ListPanel[LossRow]):
             return "Take a step, or look at a preview, to see which facts it loses."
         if self._shown is None:
             return "looking …"
-        change = _recorded(self._shown, self._known[1])
+        change = _recorded_losses(self._shown, self._known[1])
         if change is not None and not change.is_shown:
             return (
                 "All messages are still in context, but the provider counted less: "
@@ -266,22 +270,22 @@ def losses(chosen: Sides, recorded: Sequence[CompactionLoss] = ()) -> Sequence[L
         recorded: the losses of the recorded changes, used if a recorded change is shown.
     """
     if _recorded_at(chosen) is None:
-        return _placed(lost_between(chosen.before.messages, chosen.after.messages), chosen)
-    change = _recorded(chosen, recorded)
-    return _placed(change.rows if change is not None else (), chosen)
+        return _place_losses(lost_between(chosen.before.messages, chosen.after.messages), chosen)
+    change = _recorded_losses(chosen, recorded)
+    return _place_losses(change.rows if change is not None else (), chosen)
 
 
-def _recorded(chosen: Sides, recorded: Sequence[CompactionLoss]) -> CompactionLoss | None:
+def _recorded_losses(chosen: Sides, recorded: Sequence[CompactionLoss]) -> CompactionLoss | None:
     """Return the losses of the recorded change that is shown; None if another step is shown or they are unknown."""
-    at = _recorded_at(chosen)
-    return next((change for change in recorded if change.before_request == at), None)
+    place = _recorded_at(chosen)
+    return next((change for change in recorded if change.before_request == place), None)
 
 
-def _placed(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
+def _place_losses(rows: Sequence[LostRow], chosen: Sides) -> Sequence[LossRow]:
     """Return the facts, each with the message of the buffer before that held it."""
     before = chosen.before.messages
     index = CallIndex(before)
-    places = {message.id: n for n, message in enumerate(before)}
+    places = {message.id: position for position, message in enumerate(before)}
     rows_by_id: dict[str, MessageRow] = {}
     placed = []
     for lost in rows:

@@ -49,15 +49,15 @@ def compaction_rows(
     thread_drops = drops.found if drops is not None and drops.thread == thread.id else ()
     by_record = {drop.compaction: drop for drop in thread_drops if drop.compaction is not None}
     rows = list[CompactionRow]()
-    for n, compaction in enumerate(thread.compactions):
-        rows.append(_recorded(thread, pressures, compaction, by_record.get(n)))
+    for index, compaction in enumerate(thread.compactions):
+        rows.append(_recorded_row(thread, pressures, compaction, by_record.get(index)))
     for drop in thread_drops:
         if drop.compaction is None:
-            rows.append(_silent(drop, drop_sizes(thread, pressures, drop)))
+            rows.append(_silent_row(drop, drop_sizes(thread, pressures, drop)))
     return sorted(rows, key=lambda row: row.request)
 
 
-def _recorded(
+def _recorded_row(
     thread: Thread, pressures: Pressures, compaction: Compaction, drop: Drop | None
 ) -> CompactionRow:
     sizes = compaction_sizes(thread, pressures, compaction)
@@ -74,7 +74,7 @@ def _recorded(
         compaction.kind,
         trigger,
         sizes,
-        _stayed(compaction),
+        _kept_parts_text(compaction),
         evidence,
         compaction.line,
         compaction.time,
@@ -82,7 +82,7 @@ def _recorded(
     )
 
 
-def _silent(drop: Drop, sizes: ChangeSizes) -> CompactionRow:
+def _silent_row(drop: Drop, sizes: ChangeSizes) -> CompactionRow:
     trigger = "silent" if drop.loss else "no loss"
     stayed = plural(drop.kept, "message") if drop.kept else ""
     evidence = f"{drop.marker}{_counts(drop)}. {drop.why}"
@@ -111,7 +111,7 @@ class CompactionsPanel(ListPanel[CompactionRow]):
         Column("kind", lambda row: row.kind, width=9, least=9),
         Column("before", lambda row: _tokens(row.sizes.before), width=8, figures=True),
         Column("after", lambda row: _tokens(row.sizes.after), width=8, figures=True),
-        Column("freed", lambda row: _freed(row.sizes), width=8, figures=True),
+        Column("freed", lambda row: _freed_text(row.sizes), width=8, figures=True),
         Column("what stayed", lambda row: row.stayed, width=24, least=14, lines=3),
         Column("evidence", lambda row: row.evidence, least=13, lines=3),
         Column("line", lambda row: grouped(row.line) if row.line else "", width=5, figures=True),
@@ -159,7 +159,7 @@ def _tokens(size: BufferSize) -> str:
     return grouped(size.tokens) if size.is_exact else f"≈{grouped(size.tokens)}"
 
 
-def _freed(sizes: ChangeSizes) -> str:
+def _freed_text(sizes: ChangeSizes) -> str:
     if sizes.freed is None:
         return ""
     return (
@@ -169,7 +169,7 @@ def _freed(sizes: ChangeSizes) -> str:
     )
 
 
-def _stayed(compaction: Compaction) -> str:
+def _kept_parts_text(compaction: Compaction) -> str:
     remains = []
     if compaction.summary is not None:
         size = sum(len(part.text) for part in compaction.summary.parts if isinstance(part, Text))
@@ -227,7 +227,8 @@ class ProblemsPanel(ListPanel[Problem]):
         return len(state.session.problems) if state.session else 0
 
     def choose(self, place: int, column: int = -1) -> None:
-        problem, session = self.table.rows[place], self.desk.workbench.state.session
+        problem = self.table.rows[place]
+        session = self.desk.workbench.state.session
         if session is None or problem.file or not problem.line:
             return
         for thread in session.threads:

@@ -88,7 +88,7 @@ class SearchPanel(ListPanel[MessageHit]):
             figures=True,
         ),
         Column("Last", lambda match: _request(match, match.last, ""), width=4, figures=True),
-        Column("Removed by", lambda match: _by(match), width=15, least=15),
+        Column("Removed by", lambda match: _removed_by(match), width=15, least=15),
         Column("Thread", lambda match: match.thread.title or match.thread.id, width=16, least=8),
     )
 
@@ -123,7 +123,7 @@ class SearchPanel(ListPanel[MessageHit]):
     def show_state(self, state: State) -> None:
         """Search again if the session or thread has changed or, if only the buffer is searched, the request."""
         self._state = state
-        if self._wanted() != self._searched:
+        if self._search_key() != self._searched:
             self._search()
 
     def take(self, text: str) -> None:
@@ -131,9 +131,10 @@ class SearchPanel(ListPanel[MessageHit]):
         self.field.setText(text)
         self._search()
 
-    def _wanted(self) -> tuple[object, ...]:
+    def _search_key(self) -> tuple[object, ...]:
         """Return all that the result depends on; sessions and threads by identity, as comparing them takes long."""
-        state, scope = self._state, self.scope.currentIndex()
+        state = self._state
+        scope = self.scope.currentIndex()
         place = state.request.view if scope == 0 and state.request else None
         size = len(state.thread.messages) if state.thread else 0
         return (
@@ -148,9 +149,11 @@ class SearchPanel(ListPanel[MessageHit]):
 
     def _search(self) -> None:
         self._soon.stop()
-        self._searched = self._wanted()
+        self._searched = self._search_key()
         self._job.cancel()
-        text, session, thread = self.field.text(), self._state.session, self._state.thread
+        text = self.field.text()
+        session = self._state.session
+        thread = self._state.thread
         self.table.empty = (
             ""
             if text
@@ -196,13 +199,13 @@ class SearchPanel(ListPanel[MessageHit]):
 
     def choose(self, place: int, column: int = -1) -> None:
         match = self.table.rows[place]
-        at = match.came
+        request = match.came
         if column == LAST and match.last is not None:
-            at = match.last
+            request = match.last
         elif column == REMOVED and match.left is not None:
-            at = match.left
+            request = match.left
         stays = match.came is None or self.scope.currentIndex() == 0
-        go_to(self.desk.workbench, match.thread.id, at, match.hit.message.id, stay=stays)
+        go_to(self.desk.workbench, match.thread.id, request, match.hit.message.id, stay=stays)
 
     def open(self, place: int) -> None:
         self.desk.show_panel("Message")
@@ -276,11 +279,11 @@ def _request(match: MessageHit, at: int | None, nowhere: str) -> str:
     return "at the end" if at >= len(match.thread.requests) else grouped(at)
 
 
-def _by(match: MessageHit) -> str:
+def _removed_by(match: MessageHit) -> str:
     """Return what removed the message from the buffer, as far as the transcript records it."""
     if match.left is None:
         return ""
-    by = next(
+    column = next(
         (
             compaction
             for compaction in match.thread.compactions
@@ -288,7 +291,7 @@ def _by(match: MessageHit) -> str:
         ),
         None,
     )
-    if by is None:
+    if column is None:
         return "rewind or edit"
-    kind = "compaction" if by.kind == "summary" else f"{by.kind}-compaction"
-    return f"{by.trigger} {kind}".strip() if by.trigger != by.kind else kind
+    kind = "compaction" if column.kind == "summary" else f"{column.kind}-compaction"
+    return f"{column.trigger} {kind}".strip() if column.trigger != column.kind else kind

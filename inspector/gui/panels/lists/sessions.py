@@ -76,7 +76,9 @@ class SessionsPanel(ListPanel[SessionRow]):
     def refresh(self) -> None:
         self.again.setEnabled(False)
         self.says.setText("looking …")
-        recents, held, format_name = self.desk.settings.recents(), self._held, self._format
+        recents = self.desk.settings.recents()
+        held = self._held
+        format_name = self._format
 
         def find_rows(task: Task) -> list[SessionRow]:
             return [*held_rows(held, format_name), *disk_rows(recents)]
@@ -94,7 +96,8 @@ class SessionsPanel(ListPanel[SessionRow]):
         listed = self._on_disk or ()
         rows = [row for row in listed if _has_words(row, words)]
         self.table.show_rows(rows)
-        count, total = len(rows), len(listed)
+        count = len(rows)
+        total = len(listed)
         sentence = f"{count:,} of {total:,}" if count < total else f"{total:,}"
         if not total:
             sentence = NONE_FOUND
@@ -165,9 +168,9 @@ def distinct_names(paths: Sequence[Path]) -> list[str]:
         counts = Counter(names)
         if max(counts.values()) == 1:
             break
-        for n, path in enumerate(paths):
-            if counts[names[n]] > 1:
-                names[n] = str(Path(*path.parts[-depth:]))
+        for index, path in enumerate(paths):
+            if counts[names[index]] > 1:
+                names[index] = str(Path(*path.parts[-depth:]))
     return names
 
 

@@ -81,7 +81,9 @@ class LossChoices(QFrame):
         self.kinds = {kind: CountedChoice(kind) for kind in KIND_GROUPS}
         for view, choice in self.views.items():
             self._view_group.addButton(choice)
-            choice.clicked.connect(lambda _, view=view: self._want(replace(self.wanted, view=view)))
+            choice.clicked.connect(
+                lambda _, view=view: self._set_filter(replace(self.wanted, view=view))
+            )
         for choice in self.kinds.values():
             choice.clicked.connect(self._choose_kinds)
         self.views["Worth reading"].setChecked(True)
@@ -117,7 +119,7 @@ class LossChoices(QFrame):
             self._compaction_group.addButton(choice)
             self._compaction_box.addWidget(choice)
             choice.clicked.connect(
-                lambda _, place=place: self._want(replace(self.wanted, before_request=place))
+                lambda _, place=place: self._set_filter(replace(self.wanted, before_request=place))
             )
         place = chosen if chosen in self.compactions else next(iter(self.compactions), None)
         if place in self.compactions:
@@ -148,15 +150,15 @@ class LossChoices(QFrame):
 
     def look_for(self, text: str) -> None:
         """Show only the facts that contain a text."""
-        self._want(replace(self.wanted, text=text.strip()))
+        self._set_filter(replace(self.wanted, text=text.strip()))
 
     def _choose_kinds(self) -> None:
         kinds: frozenset[KindGroup] = frozenset(
             kind for kind, choice in self.kinds.items() if choice.isChecked()
         )
-        self._want(replace(self.wanted, kinds=kinds))
+        self._set_filter(replace(self.wanted, kinds=kinds))
 
-    def _want(self, choice: LossFilter) -> None:
+    def _set_filter(self, choice: LossFilter) -> None:
         if choice != self.wanted:
             self.wanted = choice
             self.changed.emit()

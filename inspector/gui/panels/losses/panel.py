@@ -99,8 +99,8 @@ class LossesPanel(Panel):
         self.choices.changed.connect(self._refill)
         self.table: Rows[LossEntry] = Rows("Facts that were lost", COLUMNS)
         self.table.selectionModel().selectionChanged.connect(lambda *_: self._show_selected())
-        self.cards = PlaceCards(desk, self._go)
-        self.table.opened.connect(lambda _: self._go(self.cards.before.place))
+        self.cards = PlaceCards(desk, self._go_to_place)
+        self.table.opened.connect(lambda _: self._go_to_place(self.cards.before.place))
         self.back = button("‹ Back", desk.leave_page)
         self.says = Elided(role="quiet")
         self.count = label(role="strong")
@@ -164,7 +164,9 @@ class LossesPanel(Panel):
 
     def show_state(self, state: State) -> None:
         """Find what the compactions of the chosen thread lost, if the thread has changed."""
-        session, thread, self._at = state.session, state.thread, state.at
+        session = state.session
+        thread = state.thread
+        self._at = state.at
         if not self.is_new("page", session, thread):
             return
         if session is None or thread is None:
@@ -187,7 +189,8 @@ class LossesPanel(Panel):
         self.setFocusProxy(self._empty_back)
 
     def _show_page(self, page: LossPage) -> None:
-        is_first, self._page = self._page is None, page
+        is_first = self._page is None
+        self._page = page
         if not page.losses:
             self._say_empty(page.nothing)
             return
@@ -203,7 +206,8 @@ class LossesPanel(Panel):
         self._refill()
 
     def _refill(self) -> None:
-        page, choice = self._page, self.choices.wanted
+        page = self._page
+        choice = self.choices.wanted
         if page is None:
             return
         entries = [entry for entry in page.entries if choice.takes(entry)]
@@ -230,7 +234,8 @@ class LossesPanel(Panel):
         return [self.table.rows[row] for row in rows if row < len(self.table.rows)]
 
     def _show_selected(self) -> None:
-        page, chosen = self._page, self.selected
+        page = self._page
+        chosen = self.selected
         current = self.table.currentIndex().row()
         entry = self.table.rows[current] if 0 <= current < len(self.table.rows) and chosen else None
         self.cards.show_places(
@@ -277,7 +282,8 @@ class LossesPanel(Panel):
 
     def _ask_price(self) -> None:
         """Show what asking a model costs; on the second click, ask the model."""
-        page, judging = self._page, self.desk.workbench.loss_judging
+        page = self._page
+        judging = self.desk.workbench.loss_judging
         if page is None:
             return
         if not judging.has_model:
@@ -309,7 +315,7 @@ class LossesPanel(Panel):
 
         self.desk.workbench.loss_judging.judge(session, page, show)
 
-    def _go(self, place: FactPlace | None) -> None:
+    def _go_to_place(self, place: FactPlace | None) -> None:
         """Show a place in its buffer; Back returns to this page."""
         if self._page is not None and place is not None and place.request is not None:
             go_to(self.desk.workbench, self._page.thread.id, place.request, place.message)

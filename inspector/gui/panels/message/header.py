@@ -43,13 +43,15 @@ class MessageHeader(QWidget):
         rare: those of the buttons that a low panel puts into a menu, to leave room for the text.
         """
         super().__init__()
-        self._desk, self._rare = desk, rare
+        self._desk = desk
+        self._rare = rare
         self._message: Message | None = None
         self._size = ""
         self.is_low = self._has_others = self._is_prose = False
         self._number = label(role="quiet")
         self._role = label(role="strong")
-        self._where, self._tokens = Elided("quiet"), Elided()
+        self._where = Elided("quiet")
+        self._tokens = Elided()
         self.counter = small_button(
             "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
         )
@@ -88,7 +90,7 @@ class MessageHeader(QWidget):
         )
         self._role.setText(message_role(message))
         facts = [*_badges(message), *_facts(message)]
-        shorter = [" · ".join(facts[:n]) for n in range(len(facts) - 1, 0, -1)]
+        shorter = [" · ".join(facts[:count]) for count in range(len(facts) - 1, 0, -1)]
         self._where.show_text(" · ".join(facts), *shorter)
         if message.id != f"L{message.line}":
             self._where.setToolTip(tip(line(message.id)))

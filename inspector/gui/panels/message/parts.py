@@ -122,7 +122,8 @@ def _partner_sections(
     """Yield the sections of the call that a result answers, or of the result of a call."""
     if partner is None:
         return
-    part, text = partner.part, part_original(partner.part)
+    part = partner.part
+    text = part_original(partner.part)
     if isinstance(part, ToolCall):
         yield from _call_sections(
             f"answers the call of {line(part.name)} · message {partner.place:,}", part
@@ -219,14 +220,15 @@ def _move_texts(value: Json, texts: list[Section], path: str = "", depth: int = 
         return value
     if isinstance(value, list):
         return [
-            _move_texts(inner, texts, path=f"{path}[{n}]", depth=depth - 1)
-            for n, inner in enumerate(value)
+            _move_texts(inner, texts, path=f"{path}[{index}]", depth=depth - 1)
+            for index, inner in enumerate(value)
         ]
     if not isinstance(value, Mapping):
         return value
     remaining = {**value}
     for old_name, new_name in _CHANGES:
-        old, new = value.get(old_name), value.get(new_name)
+        old = value.get(old_name)
+        new = value.get(new_name)
         if isinstance(old, str) and isinstance(new, str) and (_has_lines(old) or _has_lines(new)):
             remaining[old_name] = remaining[new_name] = "↓ as a diff"
             heading = f"{path} {old_name} → {new_name}".strip()
@@ -304,7 +306,7 @@ def result_language(call: object, result: ToolResult) -> tuple[str, int]:
         ]
         return (language, 0) if has_line_numbers(result.content) or not others else ("", 0)
     begins = _OUTPUT.search(result.content, 0, _MOST)
-    return _language_of_path(_printed(command_of(call))), begins.end() if begins else 0
+    return _language_of_path(_printed_path(command_of(call))), begins.end() if begins else 0
 
 
 def _language_of_path(path: str) -> str:
@@ -313,7 +315,7 @@ def _language_of_path(path: str) -> str:
     return language_of(name) if "." in name or name.endswith("file") else ""
 
 
-def _printed(command: str) -> str:
+def _printed_path(command: str) -> str:
     """Return the path of the file that a command prints; empty if the command does anything else."""
     if len(command) > _MOST:
         return ""

@@ -95,7 +95,7 @@ class MessageView(Panel):
         self.edit.setEnabled(number is not None)
         if message is None or size is None:
             self._message = self._number = None
-            self._empty.setText(_why_empty(state, message))
+            self._empty.setText(_empty_words(state, message))
             self._stack.setCurrentIndex(0)
             return
         self._number = number
@@ -122,7 +122,8 @@ class MessageView(Panel):
 
     def _pair_tools(self, state: State) -> None:
         """Pair the calls and results of the buffer, and enable the buttons that lead to uses of the same tool."""
-        stepped, number = state.stepped_buffer, self._number
+        stepped = state.stepped_buffer
+        number = self._number
         if self.is_new("pairs", stepped, (state.view,)):
             self._pairs = ToolPairs(
                 stepped.messages if stepped is not None else state.view.messages()
@@ -136,7 +137,8 @@ class MessageView(Panel):
         self, state: State, message: Message, partners: tuple[PairedPart | None, ...]
     ) -> None:
         """Show the text and the images of a message. A readable summary of an opaque part is computed and appended."""
-        self._message, self._partners = message, partners
+        self._message = message
+        self._partners = partners
         self._query = ""
         self.text.show_sections(message_sections(message, partners))
         self._show_images(message)
@@ -324,11 +326,11 @@ class MessageView(Panel):
         self._empty.setContentsMargins(INSET, INSET, INSET, INSET)
         self._stack = pages(self, self._empty, page)
 
-    def _wrap(self, on: bool) -> None:
-        self.wrap.setChecked(on)
+    def _wrap(self, is_on: bool) -> None:
+        self.wrap.setChecked(is_on)
         modes = QPlainTextEdit.LineWrapMode
-        self.text.setLineWrapMode(modes.WidgetWidth if on else modes.NoWrap)
-        self.desk.settings.keep_text("message/wrap", "yes" if on else "no")
+        self.text.setLineWrapMode(modes.WidgetWidth if is_on else modes.NoWrap)
+        self.desk.settings.keep_text("message/wrap", "yes" if is_on else "no")
 
     def _show_images(self, message: Message) -> None:
         was_hidden = self.images.isHidden()
@@ -355,7 +357,8 @@ def find_message(state: State) -> tuple[int | None, Message | None]:
     thread = state.thread
     if thread is None or not state.selected:
         return None, None
-    view, stepped = state.view, state.stepped_buffer
+    view = state.view
+    stepped = state.stepped_buffer
     if stepped is None and len(view):  # usually the newest message is selected
         last = view.tail(len(view) - 1)[0]
         if last.id == state.selected:
@@ -388,7 +391,7 @@ def companions(thread: Thread | None, message: Message) -> list[Message]:
     ]
 
 
-def _why_empty(state: State, message: Message | None) -> str:
+def _empty_words(state: State, message: Message | None) -> str:
     if state.session is None:
         return "Open a transcript to look at its messages."
     if message is not None:

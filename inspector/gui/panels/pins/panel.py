@@ -71,10 +71,10 @@ def pin_lines(
 ) -> list[PinLine]:
     """Return a row for each pin in the recorded run, and below it one for each policy."""
     lines = []
-    for n, history in enumerate(recorded):
+    for index, history in enumerate(recorded):
         if with_instructions or history.pin.origin != "instruction":
             lines.append(PinLine(history, BASE))
-            lines += [PinLine(histories[n], name) for name, histories in under.items()]
+            lines += [PinLine(histories[index], name) for name, histories in under.items()]
     return lines
 
 
@@ -140,14 +140,14 @@ class PinsPanel(ListPanel[PinLine]):
             if name != BASE:
                 action = checked_action(menu, title)
                 action.setData(name)
-                action.toggled.connect(lambda _: self._drive())
+                action.toggled.connect(lambda _: self._start_replays())
 
     def show_state(self, state: State) -> None:
         """Find the pins again if the thread or the pinned texts have changed; show the playhead in any case."""
         self._state = state
         if state.thread is not self._thread or state.pins != self._pins:
             self._show_thread(state)
-        self._drive()
+        self._start_replays()
         if self.strip.place != state.at:
             self.strip.place = state.at
             self.table.viewport().update()
@@ -160,12 +160,15 @@ class PinsPanel(ListPanel[PinLine]):
         if state.thread is not self._thread and not has_grown:
             self._recorded = ()
         self._subject = subject
-        self._thread, self._pins = state.thread, state.pins
+        self._thread = state.thread
+        self._pins = state.pins
         self._known.clear()
         self._find_pins()
 
     def _find_pins(self) -> None:
-        session, thread, pins = self._state.session, self._thread, self._pins
+        session = self._state.session
+        thread = self._thread
+        pins = self._pins
         if session is None or thread is None:
             self._looking.cancel()
         else:
@@ -189,7 +192,7 @@ class PinsPanel(ListPanel[PinLine]):
         listed = runs(self._state, chosen, window.tokens if window else None)
         return [run for run in listed if run.policy != BASE]
 
-    def _drive(self) -> None:
+    def _start_replays(self) -> None:
         """Replay the chosen policies over the thread, except those whose pins are already known."""
         missing = [run for run in self._chosen_runs() if run not in self._known]
         self._driving.cancel()
@@ -257,13 +260,13 @@ class PinsPanel(ListPanel[PinLine]):
         return f"Always in context: {', '.join(counts)}.{busy}"
 
     @property
-    def _chosen(self) -> PinLine | None:
+    def _chosen_pin(self) -> PinLine | None:
         place = self.table.currentIndex().row()
         return self.table.rows[place] if 0 <= place < len(self.table.rows) else None
 
     def _name_button(self) -> None:
         """Let the button pin or unpin the text of the chosen row."""
-        line = self._chosen
+        line = self._chosen_pin
         self.pin.setEnabled(line is not None)
         self.pin.setText(
             "unpin" if line is not None and line.history.pin.origin == "given" else "pin"
@@ -276,8 +279,8 @@ class PinsPanel(ListPanel[PinLine]):
             self.desk.workbench.pin(text)
 
     def _toggle(self) -> None:
-        if self._chosen is not None:
-            pin = self._chosen.history.pin
+        if self._chosen_pin is not None:
+            pin = self._chosen_pin.history.pin
             self.desk.workbench.pin(pin.text, pin.origin != "given")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -288,21 +291,21 @@ class PinsPanel(ListPanel[PinLine]):
     def choose(self, place: int, column: int = -1) -> None:
         """Go to the text of a row: to the request under the mouse on the strip, to its loss, or to its first place."""
         history = self.table.rows[place].history
-        at: int | None = history.pin.request
+        request: int | None = history.pin.request
         message = history.pin.message
         if column == STRIP and self.strip.requests:
             room = self.table.visualRect(self.table.model().index(place, STRIP))
-            at = self.strip.request_at(room, self._pressed)
-            span = history.at(at)
+            request = self.strip.request_at(room, self._pressed)
+            span = history.at(request)
             if span is not None and span.message:
                 message = span.message
         elif column == BECAME:
             losses = [span for span in history.spans if span.state == "gone"]
             if losses:
-                at = losses[0].first
+                request = losses[0].first
             else:
                 message = history.spans[-1].message
-        go_to(self.desk.workbench, self._state.thread_id, at, message)
+        go_to(self.desk.workbench, self._state.thread_id, request, message)
 
     def open(self, place: int) -> None:
         self.desk.show_panel("Message")
@@ -332,13 +335,13 @@ class StripDelegate(PaintedCell):
         return max(0, min(self.requests - 1, request))
 
     def paint_cell(
-        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, palette: Colours
     ) -> None:
         line_height = self._table.verticalHeader().defaultSectionSize() - 8
         inner = rect.adjusted(9, (rect.height() - line_height) // 2, -9, 0)
         inner.setHeight(line_height)
         heights = {"verbatim": line_height, "paraphrased": line_height // 2, "gone": 2}
-        colours = {"verbatim": c.good, "paraphrased": c.low, "gone": c.high}
+        colours = {"verbatim": palette.good, "paraphrased": palette.low, "gone": palette.high}
         for span in self._table.rows[index.row()].history.spans:
             left = self._x(inner, span.first)
             width = max(2, self._x(inner, span.last + 1) - left)
@@ -347,7 +350,7 @@ class StripDelegate(PaintedCell):
             painter.fillRect(QRect(left, top, width, height), ink(colours[span.state]))
         if self.place is not None and self.requests:
             x = self._x(inner, self.place)
-            painter.fillRect(QRect(x, rect.top(), 1, rect.height()), ink(c.playhead))
+            painter.fillRect(QRect(x, rect.top(), 1, rect.height()), ink(palette.playhead))
 
     def _x(self, inner: QRect, request: int) -> int:
         return inner.left() + inner.width() * request // max(1, self.requests)

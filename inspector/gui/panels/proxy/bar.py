@@ -44,7 +44,8 @@ class ProxyBar(LiveBar):
         self._show()
 
     def _show(self) -> None:
-        proxy, session = self._state.proxy, self._state.session
+        proxy = self._state.proxy
+        session = self._state.session
         if proxy is None:
             return
         threads = session.threads if session is not None and self._state.proxy_is_open else ()

@@ -39,7 +39,7 @@ class ExchangeDetail(QWidget):
         self._path = ""
         self.head = label(role="strong")
         about_go = "Go to the request: its buffer, its size (a double click)"
-        self.go = button("Go to the request", self._go, about=about_go)
+        self.go = button("Go to the request", self._ask_to_go, about=about_go)
         self.away = small_button("✕", self._close, name="Close the exchange")
         self.messages = TextReader(theme, "Messages of the exchange", bridge)
         self.raw = TextReader(theme, "Heads and bodies of the exchange")
@@ -51,8 +51,10 @@ class ExchangeDetail(QWidget):
 
     def show_exchange(self, path: str, chosen: ListedExchange) -> None:
         """Show an exchange, which a job reads from the recording at `path`."""
-        former, former_path = self._row, self._path
-        self._row, self._path = chosen, path
+        former = self._row
+        former_path = self._path
+        self._row = chosen
+        self._path = path
         exchange = chosen.what
         request_line = f"{exchange.method} {exchange.path}"
         words = (
@@ -63,12 +65,8 @@ class ExchangeDetail(QWidget):
         )
         self.head.setText(line(" · ".join(filter(None, words)), 140))
         self.go.setEnabled(chosen.place.request is not None)
-        is_shown = (
-            self.isVisible()
-            and former is not None
-            and former.what == exchange
-            and former_path == path
-        )
+        is_same = former is not None and former.what == exchange and former_path == path
+        is_shown = self.isVisible() and is_same
         self.show()
         if not is_shown:
             self._bridge.run(
@@ -85,7 +83,7 @@ class ExchangeDetail(QWidget):
             self.messages.text.show_sections(sections[0])
             self.raw.text.show_sections(sections[1])
 
-    def _go(self) -> None:
+    def _ask_to_go(self) -> None:
         if self._row is not None:
             self.go_wanted.emit(self._row)
 
@@ -120,9 +118,9 @@ def _message_sections(exchange: WholeExchange) -> Iterator[Section]:
         sent = plural(len(exchange.messages(forwarded=False)), "message")
         forwarded = plural(len(messages), "message")
         yield Section(f"the client sent {sent}; the proxy forwarded {forwarded}:")
-    for n in range(len(messages) - 1, -1, -1):
-        message = messages[n]
-        yield Section(f"{n:,} · {message.role}{_tool_names(message)}", original(message))
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
+        yield Section(f"{index:,} · {message.role}{_tool_names(message)}", original(message))
     if not messages:
         yield Section("no messages: it is no call of a model")
 
@@ -134,7 +132,8 @@ def _tool_names(message: Message) -> str:
 
 def _raw_sections(exchange: WholeExchange) -> Iterator[Section]:
     """Yield headers and bodies of request and answer as recorded."""
-    request, response = exchange.request, exchange.response
+    request = exchange.request
+    response = exchange.response
     request_line = line(f"{request.get('method')} {request.get('path')}", 2_000)
     yield Section("request", f"{request_line}\n{_headers(request)}", "exact")
     yield from _body("request body", request)

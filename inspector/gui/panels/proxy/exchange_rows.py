@@ -63,7 +63,8 @@ def list_exchanges(session: Session) -> list[ListedExchange]:
     """
     if not session.exchanges:
         return [
-            replace(row, what=replace(row.what, number=n)) for n, row in enumerate(_calls(session))
+            replace(row, what=replace(row.what, number=index))
+            for index, row in enumerate(_calls(session))
         ]
     places = exchange_places(session)
     requests = {thread.id: thread.requests for thread in session.threads}
@@ -270,12 +271,12 @@ class RowFilter:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def order(self, by: int, falling: bool) -> Sequence[int]:
+    def order(self, column: int, falling: bool) -> Sequence[int]:
         """Return the indices of the rows, sorted by a column. The last order is cached."""
-        if self._order[0] != (by, falling):
-            keys = [*map(COLUMNS[by].key, self._rows)]
+        if self._order[0] != (column, falling):
+            keys = [*map(COLUMNS[column].key, self._rows)]
             self._order = (
-                (by, falling),
+                (column, falling),
                 sorted(range(len(keys)), key=keys.__getitem__, reverse=falling),
             )
         return self._order[1]
@@ -284,7 +285,8 @@ class RowFilter:
         """Compute the searchable texts of the rows. O(rows); texts that many rows share are built once."""
         if len(self._texts) == len(self._rows):
             return
-        shared_texts, texts = dict[object, str](), list[str]()
+        shared_texts = dict[object, str]()
+        texts = list[str]()
         for row in self._rows:
             key = _text_key(row)
             shared = shared_texts.get(key)
@@ -303,14 +305,15 @@ class RowFilter:
         if words:
             self.prepare()
         for word in words:
-            places = [n for n in places if word in self._texts[n]]
-        matching = [self._rows[n] for n in places]
+            places = [index for index in places if word in self._texts[index]]
+        matching = [self._rows[index] for index in places]
         return matching if which == ALL else list(filter(_KEEPS[which], matching))
 
 
 def _text_key(row: ListedExchange) -> object:
     """Return all values on which the shared text of a row depends."""
-    what, place = row.what, row.place
+    what = row.what
+    place = row.place
     outcome = (what.status, what.ended, what.held, what.done, what.held_ms, what.error)
     origin = (what.client, what.model, what.method, what.path)
     return outcome, origin, place.thread, place.kind, _finish(row)
@@ -318,7 +321,8 @@ def _text_key(row: ListedExchange) -> object:
 
 def _shared_text(row: ListedExchange) -> str:
     """Return the searchable text of a row except its request, which is unique to the row."""
-    what, place = row.what, row.place
+    what = row.what
+    place = row.place
     columns = (
         exchange_status(what),
         _client(row),
@@ -351,26 +355,31 @@ class Arrangement:
 
 
 def arrange_rows(
-    old: Sequence[ListedExchange], among: RowFilter, chosen: tuple[str, str], by: int, falling: bool
+    old: Sequence[ListedExchange],
+    among: RowFilter,
+    chosen: tuple[str, str],
+    column: int,
+    falling: bool,
 ) -> Arrangement:
     """Sort and filter rows. O(rows).
 
     Args:
         old: The rows shown before.
         chosen: The kind of rows to keep, and the text that they must contain.
-        by: Index of the column by which they are sorted.
+        column: Index of the column by which they are sorted.
     """
     if len(among) > MANY:
         among.prepare()  # in the job, before the user types
-    rows = among.filter_rows(among.order(by, falling), *chosen)
-    ids, more = [row.id for row in rows], len(rows) - len(old)
+    rows = among.filter_rows(among.order(column, falling), *chosen)
+    ids = [row.id for row in rows]
+    more = len(rows) - len(old)
     places = dict[object, int]()
-    for n, row in enumerate(rows):
-        places.setdefault((row.place.thread, row.place.request), n)
+    for index, row in enumerate(rows):
+        places.setdefault((row.place.thread, row.place.request), index)
     places.update(zip(ids, range(len(ids)), strict=True))
     if not old or more < 0 or ids[more:] != [row.id for row in old]:
         return Arrangement(rows, more=None, changed=None, places=places)
-    changed = [more + n for n, row in enumerate(old) if rows[more + n] != row]
+    changed = [more + index for index, row in enumerate(old) if rows[more + index] != row]
     return Arrangement(
         rows, more, changed=(changed[0], changed[-1]) if changed else None, places=places
     )
@@ -385,8 +394,10 @@ class ExchangeModel(TableModel[ListedExchange]):
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(COLUMNS)
         self._job = LatestJob(bridge)
-        self._filter, self._chosen = RowFilter(()), (ALL, "")
-        self._by, self._falling = 0, True
+        self._filter = RowFilter(())
+        self._chosen = (ALL, "")
+        self._by = 0
+        self._falling = True
         self.seen: Collection[int] = range(len(COLUMNS))
         """Indices of the visible columns."""
         self.places: Mapping[object, int] = {}
@@ -403,7 +414,8 @@ class ExchangeModel(TableModel[ListedExchange]):
 
     def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
         """Sort by a column, and equal rows by their arrival."""
-        self._by, self._falling = column, order == Qt.SortOrder.DescendingOrder
+        self._by = column
+        self._falling = order == Qt.SortOrder.DescendingOrder
         self._arrange()
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
@@ -447,7 +459,9 @@ class ExchangeModel(TableModel[ListedExchange]):
 
     def _sorted_column(self) -> int | None:
         """Return the visible column that shows the order. If `#` is hidden, that is `sent at`, and vice versa."""
-        same_order = [n for n in self.seen if COLUMNS[n].key is COLUMNS[self._by].key]
+        same_order = [
+            column for column in self.seen if COLUMNS[column].key is COLUMNS[self._by].key
+        ]
         if self._by in same_order:
             return self._by
         return next(iter(same_order), None)

@@ -2,6 +2,7 @@
 times."""
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QPainter
@@ -22,6 +23,7 @@ from inspector.gui.panels.proxy.exchange_rows import (
 )
 from inspector.gui.panels.proxy.exchange_waterfall import waterfall
 from inspector.gui.widgets.chips import Chips, flow
+from inspector.gui.widgets.column_widths import share_room
 from inspector.gui.widgets.painted import MIDDLE, RIGHT, PaintedCell, paint_text
 from inspector.gui.widgets.table import FittedTable, Index
 
@@ -47,7 +49,9 @@ class ExchangeTable(FittedTable[ListedExchange]):
         model = ExchangeModel(bridge)
         super().__init__("Exchanges", model)
         self._exchanges = model
-        self._bars: tuple[object, dict[object, tuple[float, float, float]]] = (None, {})
+        self._bars: dict[object, tuple[float, float, float]] = {}
+        self._bars_key: tuple[int, int, int] | None = None
+        """Identity of the rows, and the first and the last visible row, for which the bars were made."""
         self._chosen: object = None
         """Id of the selected row, or its thread and request."""
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -80,13 +84,15 @@ class ExchangeTable(FittedTable[ListedExchange]):
     def bars(self) -> dict[object, tuple[float, float, float]]:
         """Return the bars of the visible rows."""
         rows = self.rows
-        top, bottom = self.rowAt(0), self.rowAt(self.viewport().height() - 1)
+        top = self.rowAt(0)
+        bottom = self.rowAt(self.viewport().height() - 1)
         key = (id(rows), top, bottom)
-        if self._bars[0] != key:
+        if self._bars_key != key:
             end = bottom + 1 if bottom >= 0 else len(rows)
-            self._bars = (key, waterfall(rows[max(0, top) : end]))
+            self._bars_key = key
+            self._bars = waterfall(rows[max(0, top) : end])
             self.viewport().update()  # bars may move although their rows do not
-        return self._bars[1]
+        return self._bars
 
     def _open(self, row: int) -> None:
         self.opened.emit(self.rows[row])
@@ -97,14 +103,14 @@ class ExchangeTable(FittedTable[ListedExchange]):
 
     def _restore_choice(self) -> None:
         """Select the row again after the rows were replaced, and scroll to it."""
-        at = self._exchanges.places.get(self._chosen) if self._chosen is not None else None
-        if at is None:
+        place = self._exchanges.places.get(self._chosen) if self._chosen is not None else None
+        if place is None:
             self.clearSelection()
-        elif at != self.currentIndex().row() or not self.selectedIndexes():
-            self._choose_row(at)
+        elif place != self.currentIndex().row() or not self.selectedIndexes():
+            self._choose_row(place)
 
     def _choose_row(self, at: int) -> None:
-        visible = (n for n in range(len(COLUMNS)) if not self.isColumnHidden(n))
+        visible = (index for index in range(len(COLUMNS)) if not self.isColumnHidden(index))
         first_visible = next(visible, 0)
         self.setCurrentIndex(self._model.index(at, first_visible))
         # new rows are laid out in the next turn
@@ -115,16 +121,18 @@ class ExchangeTable(FittedTable[ListedExchange]):
         full, widths = self._measure_columns()
         room = self.viewport().width()
         _drop_columns(widths, room)
-        for n in widths:
-            if n != WATERFALL:
+        for index in widths:
+            if index != WATERFALL:
                 more = max(0, room - sum(widths.values()))
-                widths[n] = min(full[n], widths[n] + more)
-        _share_room(widths, room)
+                widths[index] = min(full[index], widths[index] + more)
+        # the remaining pixels widen the waterfall or, if it is hidden, all columns
+        widened = [WATERFALL] if WATERFALL in widths else sorted(widths)
+        share_room(widths, widened, max(0, room - sum(widths.values())))
         self._exchanges.seen = sorted(widths)
-        for n in range(len(COLUMNS)):
-            self.setColumnHidden(n, n not in widths)
-            if n in widths:
-                self.setColumnWidth(n, widths[n])
+        for index in range(len(COLUMNS)):
+            self.setColumnHidden(index, index not in widths)
+            if index in widths:
+                self.setColumnWidth(index, widths[index])
 
     def _measure_columns(self) -> tuple[dict[int, int], dict[int, int]]:
         """Return the pixels that each column needs for its longest text, and its usual width; empty columns are left
@@ -135,15 +143,15 @@ class ExchangeTable(FittedTable[ListedExchange]):
         digit = letters.horizontalAdvance("0")
         full = dict[int, int]()
         usual = dict[int, int]()
-        for n, shown_column in enumerate(COLUMNS):
+        for index, shown_column in enumerate(COLUMNS):
             texts = {shown_column.text(row) for row in rows} - {""}
             if rows and not texts:
                 continue
             heading = heads.horizontalAdvance(shown_column.title) + 2 * digit
             longest = max(map(letters.horizontalAdvance, texts), default=0) + 2
             planned = max(shown_column.width * digit, heading) + 2 * _PAD
-            full[n] = max(longest, heading) + 2 * _PAD
-            usual[n] = min(full[n], planned)
+            full[index] = max(longest, heading) + 2 * _PAD
+            usual[index] = min(full[index], planned)
         if WATERFALL in usual:
             usual[WATERFALL] = _BARS * digit
         return full, usual
@@ -152,23 +160,13 @@ class ExchangeTable(FittedTable[ListedExchange]):
 def _drop_columns(widths: dict[int, int], room: int) -> None:
     """Remove the columns of the highest rank until the others fit. Then restore those for which there is room."""
     dropped = dict[int, int]()
-    for n in sorted(widths, key=lambda n: -COLUMNS[n].rank):
-        if sum(widths.values()) > room and COLUMNS[n].rank:
-            dropped[n] = widths.pop(n)
-    for n in reversed(dropped):
-        if sum(widths.values()) + dropped[n] <= room:
-            widths[n] = dropped[n]
-
-
-def _share_room(widths: dict[int, int], room: int) -> None:
-    """Give the remaining pixels to the waterfall or, if it is hidden, to all columns equally."""
-    left = max(0, room - sum(widths.values()))
-    wider = [WATERFALL] if WATERFALL in widths else sorted(widths)
-    given = 0
-    for place, n in enumerate(wider, 1):
-        due = left * place // len(wider)
-        widths[n] += due - given
-        given = due
+    highest_rank_first = sorted(widths, key=lambda index: -COLUMNS[index].rank)
+    for index in highest_rank_first:
+        if sum(widths.values()) > room and COLUMNS[index].rank:
+            dropped[index] = widths.pop(index)
+    for index in reversed(dropped):
+        if sum(widths.values()) + dropped[index] <= room:
+            widths[index] = dropped[index]
 
 
 class ExchangeFilter(QWidget):
@@ -210,19 +208,21 @@ class _ExchangeCell(PaintedCell):
         self._table = table
 
     def paint_cell(
-        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, c: Colours
+        self, painter: QPainter, rect: QRect, index: Index, chosen: bool, colours: Colours
     ) -> None:
         row = self._table.rows[index.row()]
         inner = rect.adjusted(_PAD, 0, -_PAD, 0)
         if index.column() == WATERFALL:
-            self._paint_bar(painter, room=inner, row=row, c=c)
+            self._paint_bar(painter, room=inner, row=row, palette=colours)
             return
         text = str(index.data() or "")
-        colour = _colour(c, row, index.column())
+        colour = _colour(colours, row, index.column())
         alignment = RIGHT if COLUMNS[index.column()].figures else MIDDLE
         paint_text(painter, room=inner, text=text, colour=colour, how=alignment)
 
-    def _paint_bar(self, painter: QPainter, room: QRect, row: ListedExchange, c: Colours) -> None:
+    def _paint_bar(
+        self, painter: QPainter, room: QRect, row: ListedExchange, palette: Colours
+    ) -> None:
         """Paint the bar of an exchange, in one colour before and another after its first byte, and its duration beside
         it."""
         shares = self._table.bars().get(row.id)
@@ -232,10 +232,12 @@ class _ExchangeCell(PaintedCell):
             bar_width = max(10, room.width() - text_width)
             left, first, right = (room.left() + share * bar_width for share in shares)
             right = max(right, left + 2)
-            colours = (c.high, c.high) if row.what.has_failed else (c.missing, c.accent)
+            colours = (palette.missing, palette.accent)
+            if row.what.has_failed:
+                colours = (palette.high, palette.high)
             _paint_phases(painter, room, edges=(left, first, right), colours=colours)
             text_left = int(right) + _GAP
-        painter.setPen(ink(c.quiet))
+        painter.setPen(ink(palette.quiet))
         text_room = QRect(text_left, room.top(), text_width, room.height())
         alignment = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(text_room, alignment, COLUMNS[WATERFALL].text(row))
@@ -254,17 +256,28 @@ def _paint_phases(
         painter.fillRect(QRectF(left, top, right - left, height), ink(colour))
 
 
-def _colour(c: Colours, row: ListedExchange, at: int) -> str:
+def _colour(colours: Colours, row: ListedExchange, column: int) -> str:
     """Return the colour of the text of a cell."""
-    if COLUMNS[at].title == "status":
-        return {"good": c.good, "bad": c.high, "waits": c.low, "": c.quiet}[row.tone]
-    is_held = COLUMNS[at].title == "held" and row.tone == "waits"
-    return c.low if is_held else c.text
+    if COLUMNS[column].title == "status":
+        tones = {"good": colours.good, "bad": colours.high, "waits": colours.low}
+        return tones.get(row.tone, colours.quiet)
+    is_held = COLUMNS[column].title == "held" and row.tone == "waits"
+    return colours.low if is_held else colours.text
 
 
-def filtered_table(theme: Theme, bridge: Bridge) -> tuple[QWidget, ExchangeFilter, ExchangeTable]:
-    """Return a widget with the filter above the table, the filter, and the table."""
-    over = ExchangeFilter()
+class FilteredTable(NamedTuple):
+    """The filter above the table."""
+
+    widget: QWidget
+    """The widget that holds both."""
+    filter: ExchangeFilter
+    table: ExchangeTable
+
+
+def filtered_table(theme: Theme, bridge: Bridge) -> FilteredTable:
+    """Make the table and its filter, which are connected."""
+    exchange_filter = ExchangeFilter()
     table = ExchangeTable(theme, bridge)
-    over.chosen.connect(table.show_only)
-    return holding(column(over, (table, 1), gap=BOX_GAP)), over, table
+    exchange_filter.chosen.connect(table.show_only)
+    widget = holding(column(exchange_filter, (table, 1), gap=BOX_GAP))
+    return FilteredTable(widget, exchange_filter, table)

@@ -30,9 +30,11 @@ def waterfall(rows: Sequence[ListedExchange]) -> dict[object, tuple[float, float
         filter(None, map(_span, rows)), key=lambda span: (span.start, span.first_byte, span.end)
     )
     lefts = list[tuple[float, int]]()  # busy seconds, and number of gaps before each span
-    idle, busy_until, gaps = 0.0, 0.0, 0
-    for n, span in enumerate(spans):
-        if n == 0:
+    idle = 0.0
+    busy_until = 0.0
+    gaps = 0
+    for index, span in enumerate(spans):
+        if index == 0:
             idle = busy_until = span.start
         if span.start > busy_until:
             idle += span.start - busy_until

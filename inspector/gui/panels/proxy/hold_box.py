@@ -43,7 +43,8 @@ class HoldBox(QFrame):
     ) -> None:
         super().__init__()
         self.setObjectName("HoldBox")
-        self.hold, self._to = hold, to
+        self.hold = hold
+        self._to = to
         self._prospect = Prospect()
         self._chosen: str | None = None
         """Key of the choice that the user clicked; None: the suggested choice."""
@@ -207,14 +208,14 @@ def hold_size(hold: HoldInfo) -> str:
     count = plural(hold.messages, "message")
     if hold.tokens is None:
         return count
-    of = (
+    share = (
         f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, places=1)})"
         if hold.window
         else ""
     )
     if hold.band is not None:
-        of += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
-    return f"{count}, about {grouped(hold.tokens)} tokens{of}"
+        share += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
+    return f"{count}, about {grouped(hold.tokens)} tokens{share}"
 
 
 def seconds_left(hold: HoldInfo) -> float:

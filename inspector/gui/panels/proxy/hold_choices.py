@@ -203,6 +203,6 @@ class HoldTable(Rows[HoldChoice]):
         """Show the choices, and make the one with that key the current row."""
         self.show_rows(choices)
         self.leave_out(_REPORTED, not any(choice.is_taken for choice in choices))
-        at = next((n for n, choice in enumerate(choices) if choice.key == key), 0)
-        self.setCurrentIndex(self.model().index(at, 0))
+        place = next((index for index, choice in enumerate(choices) if choice.key == key), 0)
+        self.setCurrentIndex(self.model().index(place, 0))
         self.updateGeometry()

@@ -85,11 +85,11 @@ class RuleRow(QWidget):
             "Watermark in per cent of the window", about="Per cent of the window"
         )
         self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100%") + 34)
-        self.ratio.editingFinished.connect(self._typed_ratio)
+        self.ratio.editingFinished.connect(self._take_typed_ratio)
         about = "Tokens of the model's window, where it is not known by the model's name"
         self.window_ = line_field("Window in tokens", hint="window as known", about=about)
         self.window_.setMaximumWidth(self.fontMetrics().horizontalAdvance("0") * 18)
-        self.window_.editingFinished.connect(self._typed)
+        self.window_.editingFinished.connect(self._take_typed_window)
         next_one = "Whatever the rule says, the next request of a conversation is held"
         self.next = button(
             "Hold the next one",
@@ -113,13 +113,13 @@ class RuleRow(QWidget):
             self.window_.setText(f"{rule.window:,}" if rule.window else "")
         self.next.setChecked(is_next)
 
-    def _typed_ratio(self) -> None:
+    def _take_typed_ratio(self) -> None:
         ratio = digits_of(self.ratio.text().replace("%", "").strip())
         if ratio and ratio <= 150:
             self._choose(replace(self._rule, ratio=ratio / 100))
         self.ratio.setText(f"{round(self._rule.ratio * 100)}%")
 
-    def _typed(self) -> None:
+    def _take_typed_window(self) -> None:
         typed = digits_of(self.window_.text().replace(",", "").replace(" ", "").strip())
         tokens = typed if typed and typed <= 100_000_000 else None
         if tokens != self._rule.window:
@@ -293,10 +293,10 @@ class ProxyPanel(Panel):
             self._keep_answered(box)
         if holds:
             self._forget_answered()
-        for n, hold in enumerate(holds):
+        for index, hold in enumerate(holds):
             if hold.id not in self.boxes:
                 self.boxes[hold.id] = HoldBox(hold, self._look_at, self._controller)
-                self._held.insertWidget(n, self.boxes[hold.id])
+                self._held.insertWidget(index, self.boxes[hold.id])
             prospect = proxy.prospects.get(hold.id) if proxy is not None else None
             self.boxes[hold.id].show_hold(hold, prospect or Prospect())
         self._holds.setVisible(bool(holds) or self.answered is not None)
@@ -346,13 +346,14 @@ class ProxyPanel(Panel):
         """Set the height of the held requests: one box is fully visible, several boxes get at most half of the
         panel.
         """
-        wide = max(1, self._holds.viewport().width())
+        width = max(1, self._holds.viewport().width())
         answered = [] if self.answered is None else [self.answered]
-        each = [box.heightForWidth(wide) for box in (*self.boxes.values(), *answered)]
-        room = max(self.height() // 2, max(each, default=0))
-        # The border of the style.
-        frame = self._holds.height() - self._holds.contentsRect().height()
-        self._holds.setFixedHeight(frame + min(room, sum(each) + 6 * max(0, len(each) - 1)))
+        heights = [box.heightForWidth(width) for box in (*self.boxes.values(), *answered)]
+        gaps = 6 * max(0, len(heights) - 1)
+        needed = sum(heights) + gaps
+        most = max(self.height() // 2, max(heights, default=0))
+        style_border = self._holds.height() - self._holds.contentsRect().height()
+        self._holds.setFixedHeight(style_border + min(most, needed))
 
     # -- what has passed -----------------------------------------------------------------------------------------------
 
@@ -433,13 +434,14 @@ class ProxyPanel(Panel):
         path = ask_new_file(
             self, self.desk.settings, title="Save as HAR", name=name, kinds="HTTP archives (*.har)"
         )
-        if path:
-            words = f"{plural(len(session.exchanges), 'exchange')} written to {Path(path).name}."
-            self.desk.bridge.run(
-                lambda task: save_har(session, path, force=True),
-                lambda _: self.desk.say(words),
-                lambda error: self.desk.say(str(error)),
-            )
+        if not path:
+            return
+        words = f"{plural(len(session.exchanges), 'exchange')} written to {Path(path).name}."
+        self.desk.bridge.run(
+            lambda task: save_har(session, path, force=True),
+            lambda _: self.desk.say(words),
+            lambda error: self.desk.say(str(error)),
+        )
 
     def _tick(self) -> None:
         if self.seen:
@@ -486,5 +488,5 @@ def _address() -> tuple[QLabel, QPushButton]:
     return address, _copy_button(address, "Copy the address")
 
 
-def _copy_button(of: QLabel, about: str) -> QPushButton:
-    return button("Copy", lambda: QGuiApplication.clipboard().setText(of.text()), about=about)
+def _copy_button(source: QLabel, about: str) -> QPushButton:
+    return button("Copy", lambda: QGuiApplication.clipboard().setText(source.text()), about=about)

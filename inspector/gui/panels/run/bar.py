@@ -27,7 +27,7 @@ class RunBar(LiveBar):
         self, runs: RunDesk, workbench: Workbench, bridge: Bridge, show: Callable[[], None]
     ) -> None:
         run = runs.controller
-        go = button(GO, run.go, about="Continue to the next breakpoint (F5)")
+        go_button = button(GO, run.go, about="Continue to the next breakpoint (F5)")
         dropped = "Drop the steps, and send what would have been"
         as_it_was = button("Run without the steps", run.go_as_it_was, about=dropped)
         pausing = "Stop before the next tier, model call or tool (F6)"
@@ -40,10 +40,11 @@ class RunBar(LiveBar):
         resume = button("Resume…", runs.resume_last, about="Resume the run from its journal")
         away = button("✕", run.forget, about="Take this bar away; the journal stays")
         away.setAccessibleName("Take the bar of the run away")
-        controls = (as_it_was, go, pause, model, tool, stop)
+        controls = (as_it_was, go_button, pause, model, tool, stop)
         super().__init__(show, "Show the run and its journal", *controls, resume, away)
         self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop = controls
-        self.resume, self.away = resume, away
+        self.resume = resume
+        self.away = away
         self._bridge = bridge
         self._run: RunView | None = None
         self._steps: Steps | None = None
@@ -57,16 +58,17 @@ class RunBar(LiveBar):
         if steps is not self._steps:
             self._steps = steps
             if steps is None or state.pressures is None:
-                self._instead, self._run = "", None
+                self._instead = ""
+                self._run = None
             else:
                 size = sizer(state.pressures, steps.request)
                 self._bridge.run(
-                    lambda task: compare_sizes(steps, size), partial(self._measured, steps)
+                    lambda task: compare_sizes(steps, size), partial(self._show_preview, steps)
                 )
         if state.run is not self._run or state.run is None:
             self._show(state.run)
 
-    def _measured(self, steps: Steps, words: str) -> None:
+    def _show_preview(self, steps: Steps, words: str) -> None:
         if steps is self._steps:
             self._instead = words
             self._show(self._run)

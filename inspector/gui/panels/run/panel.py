@@ -102,10 +102,8 @@ class RunPanel(Panel):
         self.turns.chosen.connect(lambda row, column: self._go_to(self.turns.rows[row]))
         self.stops = BreakRows([tool.name for tool in TOOLS], run.breakpoints)
         self.stops.chosen.connect(run.break_at)
-        self.begin, self.demo = (
-            button("Run an agent…", desk.runs.ask_new),
-            button("Run a live demo", desk.runs.demo),
-        )
+        self.begin = button("Run an agent…", desk.runs.ask_new)
+        self.demo = button("Run a live demo", desk.runs.demo)
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -172,19 +170,16 @@ class RunPanel(Panel):
         if run.plan is not None and self.is_new("plan", run.plan):
             self._show_plan(run.plan)
         self.need.setVisible(run.now.state == "needing")
-        answers = (
-            message.text
-            for message in reversed(run.now.buffer.messages)
-            if message.role == "assistant"
-        )
+        newest_first = reversed(run.now.buffer.messages)
+        answers = (message.text for message in newest_first if message.role == "assistant")
         self.text.show_text(run.now.text or next(answers, ""))
         if run.breakpoints != self.stops.breakpoints:
             self.stops.show_breakpoints(run.breakpoints)
         self._show_calls(run.now.calls)
         reports = tuple(reversed(run.reports))
-        if len(reports) != len(self.turns.rows) or (
-            reports and reports[0] is not self.turns.rows[0]
-        ):
+        shown_reports = self.turns.rows
+        has_more = len(reports) != len(shown_reports)
+        if has_more or (reports and reports[0] is not shown_reports[0]):
             self.turns.show_rows(reports)
 
     def _show_plan(self, plan: "Plan") -> None:
@@ -192,8 +187,8 @@ class RunPanel(Panel):
         self.task.setText(line(plan.task, 240) or "Continues from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
-        by = find_policy(plan.policy)
-        self.about.setText(" · ".join((line(model), by.title, line(str(plan.workspace), 200))))
+        policy = find_policy(plan.policy)
+        self.about.setText(" · ".join((line(model), policy.title, line(str(plan.workspace), 200))))
         self.about.setToolTip(tip(f"Journal: {plan.record}"))
         changes = (plan.forked_from or {}).get("changes")
         notes = (
@@ -202,7 +197,7 @@ class RunPanel(Panel):
             else []
         )
         say(self.notes, "\n".join(notes))
-        self.stops.name_tiers([tier.name for tier in by.tiers])
+        self.stops.name_tiers([tier.name for tier in policy.tiers])
 
     def _show_calls(self, calls: Sequence[ToolCall]) -> None:
         """Show the tool calls of the current turn, at most SHOWN_CALLS, with an arrow at the running call."""
@@ -215,7 +210,7 @@ class RunPanel(Panel):
             listed.append(f"and {more} more")
         say(
             self.calls,
-            "\n".join(f"{'→' if n == 0 else '  '} {text}" for n, text in enumerate(listed)),
+            "\n".join(f"{'→' if index == 0 else '  '} {text}" for index, text in enumerate(listed)),
         )
 
     def _go_to(self, report: TurnReport) -> None:
@@ -252,7 +247,8 @@ class RunText(QPlainTextEdit):
             return
         bar = self.verticalScrollBar()
         at_end = bar.value() >= bar.maximum() - 4
-        before, self._text = self._text, text
+        before = self._text
+        self._text = text
         if before and text.startswith(before):
             new = text[len(before) : LONGEST]
         else:
@@ -266,7 +262,7 @@ class RunText(QPlainTextEdit):
 
 
 def _captioned(words: str, *widgets: QWidget) -> QWidget:
-    parts = [(widget, 0 if n else 1) for n, widget in enumerate(widgets)]
+    parts = [(widget, 0 if index else 1) for index, widget in enumerate(widgets)]
     return holding(column(label(words, role="caption"), *parts, margins=LIST_HEAD, gap=LINE_GAP))
 
 
@@ -304,20 +300,18 @@ class BreakRows(QWidget):
             box.setAccessibleDescription(what)
             box.clicked.connect(lambda _: self._choose())
         self.share = line_field("Share of the window to stop at, in percent")
-        self.tiers, self.tools = (
-            choice("Which tier", (EVERY,)),
-            choice("Which tool", (EVERY, *tools)),
-        )
+        self.tiers = choice("Which tier", (EVERY,))
+        self.tools = choice("Which tool", (EVERY, *tools))
         which = (self.share, self.tiers, self.tools)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(4)
         # Three with a field beside them, then three without.
-        for n, box in enumerate(self.boxes.values()):
-            grid.addWidget(box, n % 3, 0 if n < 3 else 2)
-        for n, beside in enumerate(which):
+        for index, box in enumerate(self.boxes.values()):
+            grid.addWidget(box, index % 3, 0 if index < 3 else 2)
+        for index, beside in enumerate(which):
             beside.setMaximumWidth(STOP_FIGURES * self.fontMetrics().horizontalAdvance("0"))
-            grid.addWidget(beside, n, 1)
+            grid.addWidget(beside, index, 1)
         grid.setColumnStretch(1, 1)
         grid.setColumnStretch(3, 1)
         self.show_breakpoints(now)
@@ -336,17 +330,17 @@ class BreakRows(QWidget):
     @property
     def breakpoints(self) -> Breakpoints:
         """The breakpoints that are checked."""
-        on = {field: box.isChecked() for field, box in self.boxes.items()}
-        watermark = _percent(self.share.text()) if on["watermark"] else None
-        tiers = _named(self.tiers) if on["tiers"] else frozenset[str]()
-        tools = _named(self.tools) if on["tools"] else frozenset[str]()
+        checked = {field: box.isChecked() for field, box in self.boxes.items()}
+        watermark = _percent(self.share.text()) if checked["watermark"] else None
+        tiers = _chosen_name(self.tiers) if checked["tiers"] else frozenset[str]()
+        tools = _chosen_name(self.tools) if checked["tools"] else frozenset[str]()
         return Breakpoints(
-            on["requests"],
+            checked["requests"],
             watermark,
             tiers,
-            overflow=on["overflow"],
+            overflow=checked["overflow"],
             tools=tools,
-            errors=on["errors"],
+            errors=checked["errors"],
         )
 
     def show_breakpoints(self, now: Breakpoints) -> None:
@@ -381,7 +375,7 @@ def _percent(text: str) -> float:
     return min(max(number, 1.0), 150.0) / 100 if number == number else USUAL
 
 
-def _named(names: QComboBox) -> frozenset[str]:
+def _chosen_name(names: QComboBox) -> frozenset[str]:
     """Return the chosen name, or ANY."""
     name = names.currentText()
     if name in (EVERY, ""):

@@ -82,27 +82,24 @@ class QuestionBox(Guarded, QFrame):
 
     def show_permission(self, permission: Permission | None) -> bool:
         """Show a permission request, or hide the box if there is none. Return True if the request is new."""
-        before, self._permission = self._permission, permission
+        before = self._permission
+        self._permission = permission
         self.setVisible(permission is not None)
         if permission is None or (before is not None and before.id == permission.id):
             return False
         self._allow(not self._again.isActive())
         question = permission.what
-        blanks = max(map(len, _BLANKS.findall(question.exact)), default=0)
-        size = f" ({plural(question.exact.count(chr(10)) + 1, 'line')}, {plural(len(question.exact), 'character')}"
-        size += f"; with {blanks:,} blanks in a row)" if blanks else ")"
+        words = visible(question.says, strict=True).text
+        if question.exact:
+            words += f" ({_size_words(question.exact)})"
         self.says.setText(f"May it use {line(permission.call.name, 60)}?")
-        self.about.setText(
-            visible(question.says, strict=True).text + (size if question.exact else "")
-        )
+        self.about.setText(words)
         self.covers.setText(question.covers)
         self.what.setVisible(bool(question.exact))
-        self.what.setMinimumHeight(
-            self.fontMetrics().height() * min(7, question.exact.count("\n") + 2)
-        )
-        self.what.show_sections(
-            (Section("", question.exact, "diff" if question.is_diff else "exact", strict=True),)
-        )
+        line_count = question.exact.count("\n") + 1
+        self.what.setMinimumHeight(self.fontMetrics().height() * min(7, line_count + 1))
+        section = Section("", question.exact, "diff" if question.is_diff else "exact", strict=True)
+        self.what.show_sections((section,))
         self._fit()
         return True
 
@@ -135,3 +132,11 @@ class QuestionBox(Guarded, QFrame):
             self.rest.setText(
                 f"Cut: only the first part of {whole:,} characters is shown. Show all"
             )
+
+
+def _size_words(text: str) -> str:
+    """Return `3 lines, 80 characters`, and the longest run of blanks if there is a suspicious one."""
+    line_count = text.count("\n") + 1
+    words = f"{plural(line_count, 'line')}, {plural(len(text), 'character')}"
+    blanks = max(map(len, _BLANKS.findall(text)), default=0)
+    return f"{words}; with {blanks:,} blanks in a row" if blanks else words

@@ -44,13 +44,16 @@ class StepsFiles:
     """The actions that write and read files of steps. `report` is called with one sentence about what was done."""
 
     def __init__(self, desk: Desk, parent: QWidget, report: Callable[[str], None]) -> None:
-        self._desk, self._parent, self._report = desk, parent, report
+        self._desk = desk
+        self._parent = parent
+        self._report = report
 
     # -- out ---------------------------------------------------------------------------------------------------------
 
     def save_steps(self) -> None:
         """Save all steps of the tree as JSON."""
-        state, steps = self._desk.workbench.state, self._desk.workbench.state.steps
+        state = self._desk.workbench.state
+        steps = self._desk.workbench.state.steps
         if steps is None:
             return
         source = _source(state)
@@ -63,7 +66,8 @@ class StepsFiles:
 
     def export_pytest(self) -> None:
         """Save the steps up to the current one as a test."""
-        state, steps = self._desk.workbench.state, self._desk.workbench.state.steps
+        state = self._desk.workbench.state
+        steps = self._desk.workbench.state.steps
         if steps is None:
             return
         source = _source(state)
@@ -77,10 +81,13 @@ class StepsFiles:
 
     def export_buffer(self, shape: str) -> None:
         """Save the current buffer as a payload, or as a transcript in the session's own format."""
-        state, session = self._desk.workbench.state, self._desk.workbench.state.session
+        state = self._desk.workbench.state
+        session = self._desk.workbench.state.session
         if session is None:
             return
-        buffer, native, model = state.buffer(), shape == NATIVE, _model(state)
+        buffer = state.buffer()
+        native = shape == NATIVE
+        model = _model(state)
         name = f"{_stem(state)}-compacted.{'jsonl' if native else f'{shape}.json'}"
         kind = NATIVE if native else "payload"
         self._save(
@@ -120,7 +127,8 @@ class StepsFiles:
             self._run(lambda: _read(path), self._open_source)
 
     def _open_source(self, document: Any) -> None:
-        source, session = source_of(document), self._desk.workbench.state.session
+        source = source_of(document)
+        session = self._desk.workbench.state.session
         if session is not None and _is_of(session, source):
             self._replay(document)
         elif source.path and split_session_path(Path(source.path))[0].is_file():
@@ -158,7 +166,8 @@ class StepsFiles:
             self._run(lambda: replay_steps(document, *find_origin(session, document)), self._show)
 
     def _show(self, replay: StepsReplay) -> None:
-        workbench, steps = self._desk.workbench, replay.steps
+        workbench = self._desk.workbench
+        steps = replay.steps
         workbench.stepping.put(steps)
         go_to(workbench, steps.thread_id, steps.request, "")
         text = f"{plural(steps.own, 'step')} replayed"
@@ -171,11 +180,11 @@ class StepsFiles:
 
     def _run(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
         self._desk.bridge.run(
-            lambda task: _expected(job), done, lambda error: self._desk.say(str(error))
+            lambda task: _name_file_errors(job), done, lambda error: self._desk.say(str(error))
         )
 
 
-def _expected(job: Callable[[], T]) -> T:
+def _name_file_errors(job: Callable[[], T]) -> T:
     try:
         return job()
     except OSError as failure:

@@ -56,18 +56,22 @@ class StepsModel(PaintedModel):
     def show(self, rows: Sequence[StepRow], current: int, against: int | None) -> None:
         """Show these rows. If the steps are the same, the view is not reset, so that a name being edited stays open."""
         if [row.at for row in rows] == [row.at for row in self.rows]:
-            self.rows, self.here, self.against = rows, current, against
+            self.rows = rows
+            self.here = current
+            self.against = against
             if rows:
                 self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, 0))
             return
         self.beginResetModel()
-        self.rows, self.here, self.against = rows, current, against
+        self.rows = rows
+        self.here = current
+        self.against = against
         self.branches = branches(rows)
         self.endResetModel()
 
     def place_of(self, at: int) -> int:
         """Return the row of a step; -1 if it has none."""
-        return next((n for n, row in enumerate(self.rows) if row.at == at), -1)
+        return next((index for index, row in enumerate(self.rows) if row.at == at), -1)
 
     def size(self) -> int:
         return len(self.rows)
@@ -147,32 +151,32 @@ class StepsDelegate(PaintedRow):
         return id(row), row.at == model.here, row.at == model.against, branches
 
     def ground(self, row: StepRow, marked: int) -> str:
-        c = self._theme.colours
+        colours = self._theme.colours
         if row.at == self._model.here:
-            return c.selected
-        return c.faint if marked else c.window
+            return colours.selected
+        return colours.faint if marked else colours.window
 
     def paint_row(
-        self, painter: QPainter, rect: QRect, row: StepRow, marked: int, c: Colours
+        self, painter: QPainter, rect: QRect, row: StepRow, marked: int, colours: Colours
     ) -> None:
         is_current = row.at == self._model.here
         first, second = _lines(rect, row)
         middle = first.center().y() + 0.5
-        self._paint_branches(painter, rect, middle, row, c)
+        self._paint_branches(painter, rect, middle, row, colours)
         dot = QPointF(_column(rect, row.depth), middle)
-        self._paint_mark(painter, at=dot, row=row, is_current=is_current, c=c)
-        self._paint_first(painter, room=first, row=row, is_current=is_current, c=c)
+        self._paint_mark(painter, centre=dot, row=row, is_current=is_current, colours=colours)
+        self._paint_first(painter, room=first, row=row, is_current=is_current, colours=colours)
         offers_compare = bool(marked) and not is_current
         self._paint_second(
-            painter, room=second, rect=rect, row=row, offers_compare=offers_compare, c=c
+            painter, room=second, rect=rect, row=row, offers_compare=offers_compare, colours=colours
         )
 
     def _paint_branches(
-        self, painter: QPainter, rect: QRect, middle: float, row: StepRow, c: Colours
+        self, painter: QPainter, rect: QRect, middle: float, row: StepRow, colours: Colours
     ) -> None:
         """Paint the lines that lead from a step to the steps that start from it."""
         lines = self._model.branches[self._model.place_of(row.at)]
-        pen = solid_pen(c.missing)
+        pen = solid_pen(colours.missing)
         own = _column(rect, row.depth)
         for depth in lines.through:
             paint_vertical(
@@ -186,29 +190,30 @@ class StepsDelegate(PaintedRow):
             paint_vertical(painter, x=own, top=middle, bottom=rect.bottom(), pen=pen)
 
     def _paint_mark(
-        self, painter: QPainter, at: QPointF, row: StepRow, is_current: bool, c: Colours
+        self, painter: QPainter, centre: QPointF, row: StepRow, is_current: bool, colours: Colours
     ) -> None:
         """Paint the dot of a step: filled for the current step, in the colour of errors for a failed step."""
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        after = c.quiet if row.succeeded else c.high
-        colour = ink(c.accent if is_current else after)
+        after = colours.quiet if row.succeeded else colours.high
+        colour = ink(colours.accent if is_current else after)
         painter.setPen(colour)
-        painter.setBrush(colour if is_current else ink(c.window))
-        painter.drawEllipse(at, 4, 4)
+        painter.setBrush(colour if is_current else ink(colours.window))
+        painter.drawEllipse(centre, 4, 4)
 
     def _paint_first(
-        self, painter: QPainter, room: QRect, row: StepRow, is_current: bool, c: Colours
+        self, painter: QPainter, room: QRect, row: StepRow, is_current: bool, colours: Colours
     ) -> None:
         """Paint the number and the name of a step, and the tokens that it freed."""
-        name, freed = line(row.name), ""
+        name = line(row.name)
+        freed = ""
         if row.before is not None:
             name = f"{row.at + 1}  {name}"
             freed = signed(row.tokens - row.before)
         width = painter.fontMetrics().horizontalAdvance(freed)
-        painter.setPen(ink(c.good if freed.startswith("−") else c.quiet))
+        painter.setPen(ink(colours.good if freed.startswith("−") else colours.quiet))
         painter.drawText(room, RIGHT, freed)
         paint = paint_bold if is_current else paint_text
-        paint(painter, room.adjusted(0, 0, -width - 10, 0), name, c.text)
+        paint(painter, room.adjusted(0, 0, -width - 10, 0), name, colours.text)
 
     def _paint_second(
         self,
@@ -217,18 +222,19 @@ class StepsDelegate(PaintedRow):
         rect: QRect,
         row: StepRow,
         offers_compare: bool,
-        c: Colours,
+        colours: Colours,
     ) -> None:
         """Paint a step's sizes before and after and its outcome, and the link that compares with it."""
         if row.at == self._model.against or offers_compare:
             link = self.compare_room(rect, painter.fontMetrics())
-            painter.setPen(ink(c.accent))
+            painter.setPen(ink(colours.accent))
             painter.drawText(link, CENTRE, COMPARE if offers_compare else "compared")
-            room = room.adjusted(0, 0, link.left() - room.right() - 6, 0)
+            right_edge = link.left() - 6
+            room = room.adjusted(0, 0, right_edge - room.right(), 0)
         text = f"{grouped(row.tokens)} tokens"
         if row.before is not None:
             text = f"{grouped(row.before)} → {grouped(row.tokens)} · {line(row.words)}"
-        paint_text(painter, room, text, colour=c.quiet if row.succeeded else c.high)
+        paint_text(painter, room, text, colour=colours.quiet if row.succeeded else colours.high)
 
 
 def _column(rect: QRect, depth: int) -> float:
@@ -263,9 +269,9 @@ class StepsView(PaintedList):
     @property
     def chosen(self) -> int | None:
         """The step whose row is selected; None if none is."""
-        return self._at(self.currentIndex())
+        return self._step_at(self.currentIndex())
 
-    def _at(self, index: QModelIndex) -> int | None:
+    def _step_at(self, index: QModelIndex) -> int | None:
         return self._steps.rows[index.row()].at if index.isValid() else None
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -273,14 +279,14 @@ class StepsView(PaintedList):
         super().mouseReleaseEvent(event)
         place = event.position().toPoint()
         index = self.indexAt(place)
-        at = self._at(index)
-        if at is None or event.button() != Qt.MouseButton.LeftButton or at == self._steps.here:
+        step = self._step_at(index)
+        if step is None or event.button() != Qt.MouseButton.LeftButton or step == self._steps.here:
             return
         link = self.delegate.compare_room(self.visualRect(index), self.fontMetrics())
         if link.contains(place):
-            self.compare_wanted.emit(at)
+            self.compare_wanted.emit(step)
         else:
-            self.go_wanted.emit(at)
+            self.go_wanted.emit(step)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         index = (
@@ -288,9 +294,9 @@ class StepsView(PaintedList):
             if event.reason() == event.Reason.Mouse
             else self.currentIndex()
         )
-        at = self._at(index)
-        if at is not None:
-            self.menu_of(at).popup(self.viewport().mapToGlobal(QPoint(event.pos())))
+        step = self._step_at(index)
+        if step is not None:
+            self.menu_of(step).popup(self.viewport().mapToGlobal(QPoint(event.pos())))
 
     def menu_of(self, at: int) -> QMenu:
         """Return the context menu of a step: go to, compare, rename."""
@@ -417,7 +423,8 @@ class StepsPanel(Panel):
     def _enable(self) -> None:
         """Enable the buttons and menu entries that have an effect in the current state."""
         can_undo = can_redo = can_compare = has_own = has_path = False
-        steps, chosen = self._steps, self.view.chosen
+        steps = self._steps
+        chosen = self.view.chosen
         if steps is not None:
             can_undo = steps.step is not None
             can_redo = bool(steps.children(steps.at))

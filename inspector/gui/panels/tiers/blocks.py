@@ -57,7 +57,7 @@ class AnswerBlock(QWidget):
         self._desk = desk
         self._asked_for = self._key_words = ""
         self.chips = Chips("Model calls by", ANSWERERS)
-        self.chips.chosen.connect(self._chosen)
+        self.chips.chosen.connect(self._choose_word)
         about = (
             "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
             "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
@@ -76,7 +76,7 @@ class AnswerBlock(QWidget):
         self.model = line_field("Model that answers", about=about)
         self.model.editingFinished.connect(self._name_model)
         self.remote = QCheckBox("Remote compaction available")
-        self.remote.clicked.connect(lambda on: desk.workbench.stepping.choose(remote=on))
+        self.remote.clicked.connect(lambda is_on: desk.workbench.stepping.choose(remote=is_on))
         self.note = label(role="small", wrap=True)
         self._which = holding(row((self.provider, 1), self.key))
         keep_hidden(self, self.chips)
@@ -125,7 +125,7 @@ class AnswerBlock(QWidget):
         self._asked_for = ""
         self._show_note(PROVIDER, who)
 
-    def _chosen(self, word: str) -> None:
+    def _choose_word(self, word: str) -> None:
         named = self.provider.currentText().strip()
         named = PROVIDERS[0] if not named or address_trouble(named) else named
         self._desk.workbench.stepping.choose(answer_by=_NAMES.get(word, named))
@@ -160,13 +160,13 @@ class MemoryBlock(QWidget):
         self._desk = desk
         self._typing = False
         self.chips = Chips("Session memory", MEMORIES)
-        self.chips.chosen.connect(self._chosen)
+        self.chips.chosen.connect(self._choose_word)
         self.text = QPlainTextEdit()
         self.text.setObjectName("MemoryText")
         self.text.setAccessibleName("Session memory")
         self.text.setPlaceholderText("What the session has been about so far")
         self.text.setFixedHeight(4 * self.fontMetrics().height() + 14)
-        self.text.textChanged.connect(self._typed)
+        self.text.textChanged.connect(self._take_typed_memory)
         self.note = label(role="small", wrap=True)
         column(self.chips, self.text, self.note, of=self, gap=CHIP_GAP)
 
@@ -190,10 +190,12 @@ class MemoryBlock(QWidget):
                 self.text.setPlainText(state.choices.summary)
         say(self.note, _note(state) if kind == RECORDED else "")
 
-    def _chosen(self, word: str) -> None:
-        stepping, state = self._desk.workbench.stepping, self._desk.workbench.state
+    def _choose_word(self, word: str) -> None:
+        stepping = self._desk.workbench.stepping
+        state = self._desk.workbench.state
         self._typing = word == TYPED
-        settings, generate = state.choices.settings, policy_of(state).memory_setting
+        settings = state.choices.settings
+        generate = policy_of(state).memory_setting
         if generate is not None:
             settings = tuple(pair for pair in settings if pair[0] != generate[0])
             settings = (*settings, generate) if word == GENERATED else settings
@@ -206,7 +208,7 @@ class MemoryBlock(QWidget):
         if self._typing:
             self.text.setFocus()
 
-    def _typed(self) -> None:
+    def _take_typed_memory(self) -> None:
         self._typing = True
         self._desk.workbench.stepping.choose(summary=self.text.toPlainText())
 
@@ -268,14 +270,14 @@ class SettingsForm(Panel):
         except InspectorError as failure:
             self.says.setText(str(failure))
             return
-        by = policy_of(state)
+        policy = policy_of(state)
         changed = {name for name, _ in state.choices.settings}
         self.settings.show_values(
-            by.name, now, own=by.settings(preset_of(state, by), window), changed=changed
+            policy.name, now, own=policy.settings(preset_of(state, policy), window), changed=changed
         )
         self.all_back.setVisible(bool(changed))
         count = plural(len(changed), "setting")
-        self.says.setText(f"{count} changed" if changed else f"{by.title}'s own settings")
+        self.says.setText(f"{count} changed" if changed else f"{policy.title}'s own settings")
 
     def _put(self, name: str, text: str | None) -> None:
         stepping = self.desk.workbench.stepping

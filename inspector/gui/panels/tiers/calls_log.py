@@ -82,7 +82,8 @@ def reply_text(reply: Answer) -> str:
 
 def call_sections(answered: AnsweredNeed) -> Iterator[Section]:
     """Yield the answer, then what was requested: instructions, text and messages, all in full."""
-    need, reply = answered.need, answered.reply
+    need = answered.need
+    reply = answered.reply
     if isinstance(reply, Failure):
         yield Section("Failed", str(reply) or type(reply).__name__, "exact")
     else:
@@ -91,7 +92,8 @@ def call_sections(answered: AnsweredNeed) -> Iterator[Section]:
             reply_text(reply),
             "exact",
         )
-    instructions, text = instructions_of(need), summary_text(need)
+    instructions = instructions_of(need)
+    text = summary_text(need)
     if instructions:
         yield Section(_heading("Instructions", instructions), instructions, "exact")
     if text:

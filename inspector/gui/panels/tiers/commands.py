@@ -66,7 +66,8 @@ def tier_offers(bench: Workbench, typed: str) -> Sequence[Command]:
     """Return the commands whose names contain the typed text: run a tier of the policy, or choose another policy."""
     if bench.state.session is None:
         return ()
-    query, policy = typed.lower(), policy_of(bench.state)
+    query = typed.lower()
+    policy = policy_of(bench.state)
     offers = list[Command]()
     for tier in policy.tiers:
         if query in f"{tier.name} {tier.title}".lower():

@@ -74,7 +74,8 @@ class CostBlock(QWidget):
     def show_recorded(self, economics: "Economics") -> None:
         """Show what a recorded compaction cost, as far as it is known."""
         self.caption.show_text("COST OF THE RECORDED COMPACTION")
-        once, saved = economics.cost_usd, economics.saved_per_request_usd
+        once = economics.cost_usd
+        saved = economics.saved_per_request_usd
         self.kind.setText("" if once is None else f"{dollars(once)} once")
         for value in self._values.values():
             value.show_text(NOTHING)
@@ -98,13 +99,16 @@ def _kind(preview: Preview, is_step: bool) -> str:
 def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
     """Return the texts of each line, by its name: the full text, then shorter ones for a narrow panel."""
     back = payback(preview)
+    place = "nowhere"
+    if preview.break_at is not None:
+        place = f"message {grouped(preview.break_at)}"
+    saved = "unknown" if back.saved is None else dollars(back.saved)
+    call_line, break_line, rewrite_line, saved_line = LINES
     return {
-        LINES[0]: _call(preview),
-        LINES[1]: (
-            "nowhere" if preview.break_at is None else f"message {grouped(preview.break_at)}",
-        ),
-        LINES[2]: _rewrite(preview),
-        LINES[3]: ("unknown" if back.saved is None else dollars(back.saved),),
+        call_line: _call(preview),
+        break_line: (place,),
+        rewrite_line: _rewrite(preview),
+        saved_line: (saved,),
         PAYBACK: payback_words(back, preview.model),
     }
 
@@ -161,9 +165,11 @@ def call_words(preview: Preview) -> str:
 def _rewrite(preview: Preview) -> tuple[str, ...]:
     if not preview.rewritten:
         return ("nothing",)
-    price = f", {dollars(preview.rewrite_cost)}" if preview.rewrite_cost is not None else ""
-    lasting = (
-        f" for {lifetime(preview.cache_ttl_s)}" if preview.cache_ttl_s > FIVE_MINUTES_S else ""
-    )
-    whole = f"{plural(preview.rewritten, 'token')}{price}"
-    return f"{whole}{lasting}", whole, f"{grouped(preview.rewritten)}{price}"
+    price = ""
+    if preview.rewrite_cost is not None:
+        price = f", {dollars(preview.rewrite_cost)}"
+    words = f"{plural(preview.rewritten, 'token')}{price}"
+    with_lifetime = words
+    if preview.cache_ttl_s > FIVE_MINUTES_S:
+        with_lifetime += f" for {lifetime(preview.cache_ttl_s)}"
+    return with_lifetime, words, f"{grouped(preview.rewritten)}{price}"

@@ -63,12 +63,12 @@ class AnswerText(Guarded, QPlainTextEdit):
 
     def __init__(self, use: Callable[[], None]) -> None:
         super().__init__()
-        self._use = use
+        self._answer_by_hand = use
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if enter and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            self._use()
+            self._answer_by_hand()
         else:
             super().keyPressEvent(event)
 
@@ -91,14 +91,14 @@ class NeedPanel(Panel):
         self.instructions = EditableText(desk.theme, "Instructions of the call, to be edited")
         self.messages = PlainText(desk.theme, desk.bridge)
         self.messages.setAccessibleName("Messages of the call")
-        self.answer = AnswerText(self._use)
+        self.answer = AnswerText(self._answer_by_hand)
         self.answer.setObjectName("NeedAnswer")
         self.answer.setAccessibleName("Answer by hand")
         self.answer.textChanged.connect(self._enable)
         self.missing = Elided("quiet")
         self.log = CallsLog(desk)
         self._make_buttons()
-        self._moment = delayed(self, A_MOMENT, self._come)
+        self._moment = delayed(self, A_MOMENT, self._show_unseen_need)
         self._lay_out()
         self._show_asking(asking=None)
 
@@ -114,7 +114,7 @@ class NeedPanel(Panel):
         self.send = button(
             "Send", self._send, about="Let the chosen answerer answer the call as edited here"
         )
-        self.use = button("Use this answer", self._use, about="Ctrl+Enter")
+        self.use = button("Use this answer", self._answer_by_hand, about="Ctrl+Enter")
         self.fail = menu_button("Fail with… ▾", self._fill_failures, role="")
         self.stop = button(
             "Stop", self._stepping.stop, about="End the call; the need waits for you again"
@@ -167,7 +167,7 @@ class NeedPanel(Panel):
                 for title in ("Lost", "Diff"):  # show the effect of the answer
                     self.desk.show_panel(title)
         elif not asking.busy:
-            self._come()
+            self._show_unseen_need()
         elif not self._moment.isActive():
             self._moment.start()
 
@@ -175,7 +175,7 @@ class NeedPanel(Panel):
         step = state.shown_step
         return len(step.asked) if step is not None else 0
 
-    def _come(self) -> None:
+    def _show_unseen_need(self) -> None:
         if self.desk.workbench.state.asking is not None and not self.seen:
             self._brought = True
             self.desk.show_panel(self.TITLE)
@@ -228,7 +228,8 @@ class NeedPanel(Panel):
 
     def _show_need(self, need: Need) -> None:
         self.tabs.clear()
-        text, instructions = summary_text(need), instructions_of(need)
+        text = summary_text(need)
+        instructions = instructions_of(need)
         messages = (
             need.messages if isinstance(need, Summarize | RemoteCompact | SaveTranscript) else ()
         )
@@ -267,9 +268,11 @@ class NeedPanel(Panel):
         self.missing.show_text(f"Missing headings: {', '.join(missing)}" if missing else "")
 
     def _send(self) -> None:
-        need, who = self._need, self.who.currentText().strip()
+        need = self._need
+        who = self.who.currentText().strip()
         if need is not None and who:
-            instructions, text = instructions_of(need), summary_text(need)
+            instructions = instructions_of(need)
+            text = summary_text(need)
             as_left = edited(
                 need,
                 self.instructions.text() if instructions is not None else "",
@@ -277,7 +280,7 @@ class NeedPanel(Panel):
             )
             self._stepping.send(as_left, who)
 
-    def _use(self) -> None:
+    def _answer_by_hand(self) -> None:
         if self._need is not None and self.use.isEnabled():
             self._stepping.answer(by_hand(self._need, self.answer.toPlainText()))
 

@@ -188,12 +188,12 @@ class TierPanel(Panel):
     def _name_policy(self, state: State) -> None:
         if not self.is_new("policy", state.choices.policy):
             return
-        by = policy_of(state)
+        policy = policy_of(state)
         for old in self.rows.values():
             self._tiers.removeWidget(old)
             old.hide()
             old.deleteLater()
-        self.rows = {tier.name: TierRow(tier) for tier in by.tiers}
+        self.rows = {tier.name: TierRow(tier) for tier in policy.tiers}
         for tier_row in self.rows.values():
             tier_row.run.connect(self.desk.workbench.stepping.step)
             tier_row.picked.connect(self._select)

@@ -52,7 +52,8 @@ class TierRow(Guarded, QFrame):
         self.name = label(tier.name, role="tier")
         self.title = label(tier.title, role="strong")
         self.badge = label("", role="due")
-        self.why, self.effect = Elided("quiet"), Elided("small")
+        self.why = Elided("quiet")
+        self.effect = Elided("small")
         self.button = button(FORCE, lambda: self.run.emit(tier.name))
         self.button.installEventFilter(self)
         self.name.setToolTip(tip(tier.what))
@@ -93,7 +94,8 @@ class TierRow(Guarded, QFrame):
         margins = self.contentsMargins()
         edges = margins.left() + margins.right() + 2 * EDGE + 2 * GAP
         room = self.width() - edges - self.name.width() - self.button.width()
-        title, metrics = self.tier.title, self.title.fontMetrics()
+        title = self.tier.title
+        metrics = self.title.fontMetrics()
         with_badge = metrics.horizontalAdvance(title) + self.badge.sizeHint().width() + GAP
         self.badge.setVisible(bool(self.badge.text()) and with_badge <= room)
         self.title.setText(metrics.elidedText(title, Qt.TextElideMode.ElideRight, room))
@@ -116,24 +118,26 @@ class TierRow(Guarded, QFrame):
         self._show_button(is_due, why[0])
 
     def _show_button(self, is_due: bool, why: str) -> None:
-        words, about = FORCE, f"Not due. {self.tier.what}"
+        words = FORCE
+        about = f"Not due. {self.tier.what}"
         if is_due:
-            words, about = RUN, self.tier.what
+            words = RUN
+            about = self.tier.what
         self.button.setText(words)
         mark(self.button, "role", "outline" if is_due else "")
         self.button.setAccessibleName(f"{words} {self.tier.name}, {self.tier.title}")
         self.button.setAccessibleDescription(why)
         self.button.setToolTip(tip(about))
 
-    def pick(self, on: bool) -> None:
+    def pick(self, is_on: bool) -> None:
         """Mark the row as the one whose preview is shown, or remove the mark."""
-        self._mark("picked", on)
+        self._mark("picked", is_on)
 
-    def _mark(self, name: str, on: bool) -> None:
-        if self.property(name) != on:
+    def _mark(self, name: str, is_on: bool) -> None:
+        if self.property(name) != is_on:
             # The style of the labels depends on that of the row.
             for part in (self, *self.findChildren(QLabel)):
-                mark(part, name, on)
+                mark(part, name, is_on)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Select the tier when a key moves the focus to its button. A click on the button only runs it."""

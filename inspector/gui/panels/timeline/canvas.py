@@ -69,13 +69,14 @@ class PlotCanvas(PlotPicture):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.RightButton:
-            at = self.request_at(event.position())
-            if at is not None:
-                self.offered.emit(at, event.globalPosition().toPoint())
+            request = self.request_at(event.position())
+            if request is not None:
+                self.offered.emit(request, event.globalPosition().toPoint())
             return
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        self._pressed, self._mode = event.position(), "press"
+        self._pressed = event.position()
+        self._mode = "press"
         self._former_first = self._frame.range.first
         line = self.line_at(event.position())
         if line is not None:
@@ -119,12 +120,13 @@ class PlotCanvas(PlotPicture):
         self.redraw()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        mode, self._mode = self._mode, ""
+        mode = self._mode
+        self._mode = ""
         if mode == "press":
             self._former_at = self._frame.at
-            at = self.request_at(self._pressed)
-            if at is not None:
-                self._frame.moved.emit(at)
+            request = self.request_at(self._pressed)
+            if request is not None:
+                self._frame.moved.emit(request)
         elif mode == "line":
             self._line_drag.drop()
         elif mode == "selection":
@@ -167,7 +169,8 @@ class PlotCanvas(PlotPicture):
     # -- keys ----------------------------------------------------------------------------------------------------------
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        visible, act = self._frame.range, self._act_of(event)
+        visible = self._frame.range
+        act = self._act_of(event)
         if act == "in":
             visible.zoom(1 / ZOOM, self._zoom_middle())
         elif act == "out":
@@ -182,7 +185,8 @@ class PlotCanvas(PlotPicture):
 
     def _zoom_middle(self) -> float:
         """Return the axis position that a zoom by key keeps: the playhead if it is visible, otherwise the middle."""
-        visible, playhead = self._frame.range, self._frame.place(self._frame.at)
+        visible = self._frame.range
+        playhead = self._frame.place(self._frame.at)
         if visible.first <= playhead <= visible.last:
             return playhead
         return (visible.first + visible.last) / 2
@@ -213,7 +217,7 @@ class PlotCanvas(PlotPicture):
     def words_at(self, place: QPointF) -> str:
         """Return the tooltip at a position: of the label there, or of the request if there is no label."""
         about_label = self.gutter.about(place)
-        at = self.request_at(place)
-        if about_label or at is None or not self._is_over_data(place):
+        request = self.request_at(place)
+        if about_label or request is None or not self._is_over_data(place):
             return about_label
-        return self.about(at)
+        return self.about(request)

@@ -39,7 +39,7 @@ class Curve:
         y = up.start + (self.values[first:last] - up.low) * up.per_value
         every = len(x) // max(1, round(across.end - across.start))
         if every > 1:
-            x, y = _thin(x, y, every)
+            x, y = _thin_points(x, y, every)
         is_known = ~np.isnan(y)
         edges = np.flatnonzero(
             np.diff(np.concatenate(([False], is_known, [False])).astype(np.int8))
@@ -49,7 +49,7 @@ class Curve:
             yield [QPointF(*pair) for pair in pairs]
 
 
-def _thin(x: "Numbers", y: "Numbers", every: int) -> "tuple[Numbers, Numbers]":
+def _thin_points(x: "Numbers", y: "Numbers", every: int) -> "tuple[Numbers, Numbers]":
     """Return the lowest and the highest of each `every` consecutive points."""
     import numpy as np
 

@@ -94,7 +94,8 @@ class TimelineFrame(QObject):
             event: The wheel event.
             width: Width of the part under the mouse in pixels.
         """
-        turned, sideways = event.angleDelta().y(), event.angleDelta().x()
+        turned = event.angleDelta().y()
+        sideways = event.angleDelta().x()
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             turned, sideways = 0, turned or sideways
         if sideways:

@@ -105,12 +105,13 @@ class Legend(Guarded, QWidget):
 
     def about(self, y: float) -> str:
         """Return the tooltip of the part at a pixel row; empty if there is none."""
-        at, reading = self._row_at(y), self._reading
-        if reading is None or not 0 <= at < len(self._rows):
+        place = self._row_at(y)
+        reading = self._reading
+        if reading is None or not 0 <= place < len(self._rows):
             return ""
-        if self._parts[at] == "difference":
+        if self._parts[place] == "difference":
             return explain("difference")
-        name = self._rows[at][1]
+        name = self._rows[place][1]
         likely = f"Most likely: {reading.not_recorded}." if name == NOT_RECORDED else ""
         return explain(name, likely)
 
@@ -127,9 +128,9 @@ class Legend(Guarded, QWidget):
         high = self._height()
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for at, (colour, name, number) in enumerate(self._rows):
-                room = QRectF(0, at * high, self.width(), high)
-                if at == self._at and self.hasFocus():
+            for index, (colour, name, number) in enumerate(self._rows):
+                room = QRectF(0, index * high, self.width(), high)
+                if index == self._at and self.hasFocus():
                     painter.fillRect(room, ink(self._theme.colours.hover))
                 swatch = QRectF(0, room.top() + (high - _SWATCH) / 2, _SWATCH, _SWATCH)
                 paint_rounded(painter, room=swatch, colour=colour, radius=2)

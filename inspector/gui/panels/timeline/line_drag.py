@@ -41,9 +41,9 @@ class LineDrag(Guarded, QObject):
             return
         value = value_for(self._workbench.state, self.held, round(tokens))
         if value is not None:
-            self._set(self.held, value)
+            self._set_line(self.held, value)
 
-    def _set(self, line: GaugeLine, value: str | None) -> None:
+    def _set_line(self, line: GaugeLine, value: str | None) -> None:
         stepping = self._workbench.stepping
         (stepping.set_scale if line.is_scale else stepping.set)(line.watermark.setting, value)
 
@@ -64,7 +64,7 @@ class LineDrag(Guarded, QObject):
     def give_back(self, line: GaugeLine) -> None:
         """Restore the policy's own value of a line."""
         self.drop()
-        self._set(line, value=None)
+        self._set_line(line, value=None)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Cancel the drag on Escape, regardless of the focus."""

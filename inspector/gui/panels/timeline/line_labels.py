@@ -175,7 +175,8 @@ class LabelGutter:
         self, painter: QPainter, label: LineLabel, corner: QPointF, room: float
     ) -> None:
         font, bold = self.fonts
-        plain, heavy = QFontMetricsF(font), QFontMetricsF(bold)
+        plain = QFontMetricsF(font)
+        heavy = QFontMetricsF(bold)
         place = corner + QPointF(0, plain.ascent())
         if label.name:
             beside = plain.horizontalAdvance(label.about) + WORDS_APART if label.about else 0

@@ -263,7 +263,8 @@ class MarkRows(Guarded, QWidget):
         fold.room.setWidth(SIZE + 3 + number)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        frame, across = self._frame, self._frame.across(self.width())
+        frame = self._frame
+        across = self._frame.across(self.width())
         if self._picture is None:
             self._picture = self._draw()
         with QPainter(self) as painter:
@@ -276,7 +277,9 @@ class MarkRows(Guarded, QWidget):
 
     def _draw(self) -> QPixmap:
         """Return a picture of everything except the playhead."""
-        frame, high, ratio = self._frame, self.row_height, self.devicePixelRatioF()
+        frame = self._frame
+        high = self.row_height
+        ratio = self.devicePixelRatioF()
         across = frame.across(self.width())
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
@@ -285,24 +288,22 @@ class MarkRows(Guarded, QWidget):
         with QPainter(picture) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.setFont(frame.font)
-            for n, (title, count) in enumerate(zip(self.titles, self.counts, strict=True)):
-                self._paint_words(painter, n * high, title, count)
-            for n, row in enumerate(self._rows):
+            for index, (title, count) in enumerate(zip(self.titles, self.counts, strict=True)):
+                self._paint_words(painter, index * high, title, count)
+            for index, row in enumerate(self._rows):
                 if ROW_TITLES[row.kind] not in self.hidden:
-                    folds = self._folds_of(row, top=n * high, across=across)
+                    folds = self._folds_of(row, top=index * high, across=across)
                     self.folds += folds
                     self._paint_folds(painter, folds)
-            for n, bands in enumerate(self.bands, len(self._rows)):
+            for index, bands in enumerate(self.bands, len(self._rows)):
                 if bands.title not in self.hidden:
-                    self._paint_bands(painter, row=bands, top=n * high, across=across)
+                    self._paint_bands(painter, row=bands, top=index * high, across=across)
         return picture
 
     def _paint_words(self, painter: QPainter, top: int, title: str, count: str) -> None:
-        frame, colours, middle = (
-            self._frame,
-            self._frame.theme.colours,
-            Qt.AlignmentFlag.AlignVCenter,
-        )
+        frame = self._frame
+        colours = self._frame.theme.colours
+        middle = Qt.AlignmentFlag.AlignVCenter
         right = self.width() - frame.right
         painter.setPen(QPen(ink(colours.faint), 1))
         painter.drawLine(QPointF(frame.left, top + 0.5), QPointF(right, top + 0.5))
@@ -323,7 +324,8 @@ class MarkRows(Guarded, QWidget):
 
     def _paint_folds(self, painter: QPainter, folds: Sequence[Fold]) -> None:
         """Paint the marks of a row, with a number beside a mark that represents several."""
-        colours, metrics = self._frame.theme.colours, self._frame.metrics
+        colours = self._frame.theme.colours
+        metrics = self._frame.metrics
         if folds:
             paint_marks(
                 painter,
@@ -340,13 +342,15 @@ class MarkRows(Guarded, QWidget):
 
     def _paint_bands(self, painter: QPainter, row: BandRow, top: int, across: LinearScale) -> None:
         """Paint the bands of a row. Bands of one colour that share a pixel are painted once."""
-        y, painted = top + (self.row_height - BAND) / 2, -1.0
+        y = top + (self.row_height - BAND) / 2
+        painted = -1.0
         colour = ""
         for band in row.bands:
             left = max(across.start, across.pixel(band.first - 0.5))
             right = min(across.end, across.pixel(band.last + 0.5))
             if band.colour != colour:
-                colour, painted = band.colour, -1.0
+                colour = band.colour
+                painted = -1.0
             if right < across.start or left > across.end or right <= painted:
                 continue
             painted = max(left + 1, right)
@@ -373,14 +377,16 @@ class MarkRows(Guarded, QWidget):
         """
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        title, fold = self.title_at(event.position()), self.fold_at(event.position())
+        title = self.title_at(event.position())
+        fold = self.fold_at(event.position())
         if title:
             self.hidden ^= {title}
             self.restyle()
             self.hidden_changed.emit()
         elif fold is not None:
-            places, at = [mark.at for mark in fold.marks], self._frame.at
-            current = at if at is not None else -1
+            places = [mark.at for mark in fold.marks]
+            request = self._frame.at
+            current = request if request is not None else -1
             is_inside = places[0] <= current <= places[-1]
             self.picked.emit(
                 next((place for place in places if is_inside and place > current), places[0])

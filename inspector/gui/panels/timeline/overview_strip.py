@@ -88,7 +88,8 @@ class OverviewStrip(Guarded, QWidget):
     @property
     def brush(self) -> QRectF:
         """The rectangle of the visible part in pixels."""
-        across, room = self.across, self.room
+        across = self.across
+        room = self.room
         left, right = across.pixel(self._frame.range.first), across.pixel(self._frame.range.last)
         return QRectF(left, room.top(), max(2.0, right - left), room.height())
 
@@ -99,7 +100,8 @@ class OverviewStrip(Guarded, QWidget):
         self._picture = None
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        frame, room = self._frame, self.room
+        frame = self._frame
+        room = self.room
         if self._picture is None:
             self._picture = self._draw()
         with QPainter(self) as painter:
@@ -134,7 +136,8 @@ class OverviewStrip(Guarded, QWidget):
 
     def _draw(self) -> QPixmap:
         """Return a picture of the session without the brush."""
-        ratio, colours = self.devicePixelRatioF(), self._frame.theme.colours
+        ratio = self.devicePixelRatioF()
+        colours = self._frame.theme.colours
         picture = QPixmap(self.size() * ratio)
         picture.setDevicePixelRatio(ratio)
         picture.fill(ink(colours.window))
@@ -145,7 +148,8 @@ class OverviewStrip(Guarded, QWidget):
         return picture
 
     def _paint_areas(self, painter: QPainter, areas: StackedAreas, ratio: float) -> None:
-        room, colours = self.room, self._frame.theme.colours
+        room = self.room
+        colours = self._frame.theme.colours
         width, height = round(room.width() * ratio), round((room.height() - 2) * ratio)
         if min(width, height) < 1:
             return
@@ -156,10 +160,13 @@ class OverviewStrip(Guarded, QWidget):
 
     def _paint_brush(self, painter: QPainter) -> None:
         """Paint the frame of the visible part with a handle at each edge, and dim the other parts."""
-        colours, room, brush = self._frame.theme.colours, self.room, self.brush
+        colours = self._frame.theme.colours
+        room = self.room
+        brush = self.brush
         veil = ink(colours.window).toRgb()
         veil.setAlpha(150)
-        before, behind = QRectF(room), QRectF(room)
+        before = QRectF(room)
+        behind = QRectF(room)
         before.setRight(brush.left())
         behind.setLeft(brush.right())
         painter.fillRect(before, veil)
@@ -198,7 +205,8 @@ class OverviewStrip(Guarded, QWidget):
 
     def _drag_to(self, position: QPointF) -> None:
         """Change the visible range according to what is dragged."""
-        visible, (first, last) = self._frame.range, self._former_range
+        visible = self._frame.range
+        (first, last) = self._former_range
         lowest, highest = visible.whole
         place = max(lowest, min(self.across.value(position.x()), highest))
         if self._grip == "first":

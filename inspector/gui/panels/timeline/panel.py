@@ -409,7 +409,7 @@ class Timeline(PlotPanel):
             self._find_gone_pins(state.session, state.thread, state.pins)
         found_by_jobs = chain.from_iterable(self._job_marks.values())
         self.plot.show_marks((*found_by_jobs, *chosen_marks(state)), state.at)
-        self.plot.describe(self._spoken(state))
+        self.plot.describe(self._describe_timeline(state))
 
     def _keep_marks(self, name: str, marks: tuple[Mark, ...]) -> None:
         if self._job_marks.get(name) != marks:
@@ -448,7 +448,7 @@ class Timeline(PlotPanel):
         if self.is_new("pins", thread, pins):
             self._pin_job.run(session, (thread.id, pins), find, show, lane="pass")
 
-    def _spoken(self, state: State) -> str:
+    def _describe_timeline(self, state: State) -> str:
         place = "the end" if state.at is None else f"request {state.at:,}"
         if self.is_new("spoken pressure", state):
             self._spoken_pressure = spoken_pressure(reading(state))

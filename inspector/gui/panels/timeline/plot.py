@@ -134,10 +134,12 @@ class TimelinePlot(Guarded, QWidget):
         if areas is None:
             self.canvas.show_areas(None, ())
             return
-        parts = [n for n, name in enumerate(areas.names) if name not in self.hidden]
+        parts = [index for index, name in enumerate(areas.names) if name not in self.hidden]
         colours = area_colours(self._theme.colours, areas)
-        stacked = StackedAreas([areas.tokens[n] for n in parts] or [[0] * self.count])
-        self.canvas.show_areas(stacked, [colours[n] for n in parts] or [self._theme.colours.window])
+        stacked = StackedAreas([areas.tokens[index] for index in parts] or [[0] * self.count])
+        self.canvas.show_areas(
+            stacked, [colours[index] for index in parts] or [self._theme.colours.window]
+        )
 
     def hide_names(self, names: Collection[str]) -> None:
         """Hide exactly these areas and curves."""
@@ -262,7 +264,8 @@ class TimelinePlot(Guarded, QWidget):
     def about(self, at: int) -> str:
         """Return the tooltip of a request, with a line each for size, every count, what fills the buffer, and the
         cache."""
-        series, thread = self.curves.series, self._thread
+        series = self.curves.series
+        thread = self._thread
         if thread is None or at >= len(series.kinds):
             return ""
         lines = [self.headline(at), ", ".join(_sizes(series, at)), self._filling_words(at)]
@@ -323,7 +326,9 @@ def fired_words(firing: Firing) -> str:
 
 def _sizes(series: Series, at: int) -> tuple[str, ...]:
     """Return the known sizes of a request: `84,210 reported`, `84,190 predicted`, `83,100 own count` of the policy."""
-    kind, height, predicted = series.kinds[at], series.heights[at], series.predicted[at]
+    kind = series.kinds[at]
+    height = series.heights[at]
+    predicted = series.predicted[at]
     words = [f"{grouped(height)} {kind}" if height is not None else kind]
     if kind == "reported" and predicted is not None:
         words.append(f"{grouped(predicted)} predicted")

@@ -97,7 +97,9 @@ class PlotLegend(Guarded, QWidget):
 
     def rooms(self, width: int) -> list[QRectF]:
         """Return the rectangle of each entry in a legend of `width` pixels."""
-        rooms, x, y = list[QRectF](), 0.0, 0
+        rooms = list[QRectF]()
+        x = 0.0
+        y = 0
         for entry in self.entries:
             wide = self._width_of(entry)
             if x > 0 and x + wide > width:
@@ -123,7 +125,7 @@ class PlotLegend(Guarded, QWidget):
         colours = self._theme.colours
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for n, (entry, room) in enumerate(
+            for index, (entry, room) in enumerate(
                 zip(self.entries, self.rooms(self.width()), strict=True)
             ):
                 is_hidden = entry.name in self.hidden
@@ -134,7 +136,7 @@ class PlotLegend(Guarded, QWidget):
                 painter.setPen(ink(colours.quiet if is_hidden else colours.text))
                 words = room.adjusted((SWATCH if entry.stroke is None else STROKE) + SPACE, 0, 2, 0)
                 painter.drawText(words, Qt.AlignmentFlag.AlignVCenter, line(entry.title, LONGEST))
-                if n == self._at and self.hasFocus():
+                if index == self._at and self.hasFocus():
                     painter.setPen(QPen(ink(colours.accent), 1))
                     painter.setBrush(Qt.BrushStyle.NoBrush)
                     painter.drawRoundedRect(room.adjusted(-3, 1, 4, -1), 3, 3)
@@ -149,9 +151,8 @@ class PlotLegend(Guarded, QWidget):
             return
         painter.setPen(QPen(ink(entry.colour), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush if is_hidden else ink(entry.colour))
-        painter.drawRoundedRect(
-            QRectF(room.left() + 0.5, middle - SWATCH / 2, SWATCH - 1, SWATCH - 1), 2, 2
-        )
+        swatch = QRectF(room.left() + 0.5, middle - SWATCH / 2, SWATCH - 1, SWATCH - 1)
+        painter.drawRoundedRect(swatch, 2, 2)
 
     # -- mouse and keys ------------------------------------------------------------------------------------------------
 
@@ -160,17 +161,17 @@ class PlotLegend(Guarded, QWidget):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         rooms = self.rooms(self.width())
-        at = next(
+        place = next(
             (
-                n
-                for n, room in enumerate(rooms)
+                index
+                for index, room in enumerate(rooms)
                 if room.adjusted(-4, 0, 4, 0).contains(event.position())
             ),
             None,
         )
-        if at is not None:
-            self._at = at
-            self.toggled.emit(self.entries[at].name)
+        if place is not None:
+            self._at = place
+            self.toggled.emit(self.entries[place].name)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()))

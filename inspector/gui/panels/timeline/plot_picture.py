@@ -62,7 +62,8 @@ class PlotPicture(Guarded, QWidget):
     def __init__(self, frame: TimelineFrame) -> None:
         super().__init__()
         self._frame = frame
-        self.ruler, self.gutter = Ruler(frame), LabelGutter(frame)
+        self.ruler = Ruler(frame)
+        self.gutter = LabelGutter(frame)
         self.curves = Curves()
         self.areas: StackedAreas | None = None
         self._colours: Sequence[str] = ()
@@ -97,7 +98,8 @@ class PlotPicture(Guarded, QWidget):
             areas: The areas; None shows the curves again.
             colours: Colour of each area, lowest first.
         """
-        self.areas, self._colours = areas, colours
+        self.areas = areas
+        self._colours = colours
         self.redraw()
 
     def show_lines(self, lines: TimelineLines) -> None:
@@ -114,7 +116,8 @@ class PlotPicture(Guarded, QWidget):
             is_shown: Paint them; False hides them.
         """
         if (effects, is_shown) != (self.effects, self.shows_effects):
-            self.effects, self.shows_effects = effects, is_shown
+            self.effects = effects
+            self.shows_effects = is_shown
             self.redraw()
 
     @property
@@ -219,7 +222,9 @@ class PlotPicture(Guarded, QWidget):
         if self.areas is not None:
             self._paint_areas(painter, area, self.areas, self._colours)
             return
-        across, up, pens = self.across, self.up, self._pens()
+        across = self.across
+        up = self.up
+        pens = self._pens()
         for name in CURVES:
             if name in self.curves.lines and name not in self.hidden:
                 paint_curve(painter, self.curves.lines[name].pieces(across, up), pens[name])
@@ -251,7 +256,8 @@ class PlotPicture(Guarded, QWidget):
 
     def _chosen_edges(self) -> tuple[float, float] | None:
         """Return the left and right edge of the selection in pixels; None if nothing is selected or visible of it."""
-        chosen, across = self._frame.chosen, self.across
+        chosen = self._frame.chosen
+        across = self.across
         if chosen is None:
             return None
         left = across.pixel(chosen.start - 0.5)
@@ -275,7 +281,8 @@ class PlotPicture(Guarded, QWidget):
 
     def _paint_lines(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
         """Paint the window and the watermarks. The watermarks have a light edge."""
-        colours, lines = self._frame.theme.colours, self.lines
+        colours = self._frame.theme.colours
+        lines = self.lines
         if lines.window:
             pen = solid_pen(colours.quiet)
             if lines.is_assumed:
@@ -291,7 +298,8 @@ class PlotPicture(Guarded, QWidget):
 
     def _paint_handles(self, painter: QPainter, area: QRectF, up: LinearScale) -> None:
         """Paint the lines' handles at the left of the plot, and the notches of the client's trigger at its right."""
-        colours, lines = self._frame.theme.colours, self.lines
+        colours = self._frame.theme.colours
+        lines = self.lines
         for line, colour in zip(
             lines.watermarks, line_colours(colours, lines.watermarks), strict=True
         ):
@@ -307,10 +315,11 @@ class PlotPicture(Guarded, QWidget):
         """Paint for each step taken a dashed line from the size before it to the size after it."""
         if not self.shows_effects:
             return
-        colours, up = self._frame.theme.colours, self.up
+        colours = self._frame.theme.colours
+        up = self.up
         place = 0
-        for n, effect in enumerate(self.effects):
-            place = place + 1 if n and self.effects[n - 1].at == effect.at else 0
+        for index, effect in enumerate(self.effects):
+            place = place + 1 if index and self.effects[index - 1].at == effect.at else 0
             x = self._effect_pixel(effect, place)
             before, after = up.pixel(effect.before), up.pixel(effect.after)
             paint_vertical(
@@ -335,7 +344,8 @@ class PlotPicture(Guarded, QWidget):
 
         The ruler omits numbers that the flag would cover.
         """
-        foot, across = self.area.bottom(), self.across
+        foot = self.area.bottom()
+        across = self.across
         x = across.pixel(self._frame.place(self._frame.at))
         is_visible = bool(self.curves.heights) and across.start - 1 <= x <= across.end + 1
         flag = self.ruler.flag_room(foot, x, self.width()) if is_visible else QRectF()
@@ -344,7 +354,8 @@ class PlotPicture(Guarded, QWidget):
             self._paint_playhead(painter, x)
 
     def _paint_playhead(self, painter: QPainter, x: float) -> None:
-        area, colours = self.area, self._frame.theme.colours
+        area = self.area
+        colours = self._frame.theme.colours
         paint_vertical(painter, x, area.top(), area.bottom(), solid_pen(colours.window, EDGE))
         paint_vertical(
             painter, x, area.top(), bottom=self.height(), pen=solid_pen(colours.playhead, width=1.5)
@@ -361,10 +372,11 @@ class PlotPicture(Guarded, QWidget):
 
     def _tokens_at_playhead(self) -> int | None:
         """Return the tokens of the buffer at the playhead; None if they are unknown."""
-        at, heights = self._frame.at, self.curves.heights
-        if at is None:
+        request = self._frame.at
+        heights = self.curves.heights
+        if request is None:
             return self.curves.series.end
-        return heights[at] if at < len(heights) else None
+        return heights[request] if request < len(heights) else None
 
 
 def _paint_across(painter: QPainter, area: QRectF, y: float, pen: QPen) -> None:

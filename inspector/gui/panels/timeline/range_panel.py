@@ -64,8 +64,8 @@ class PartBars(Guarded, QWidget):
         most = max((tokens for _, tokens, _ in self.parts), default=0) or 1
         with QPainter(self) as painter:
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            for n, (name, tokens, colour) in enumerate(self.parts):
-                row_room = QRectF(0, n * high, self.width(), high)
+            for index, (name, tokens, colour) in enumerate(self.parts):
+                row_room = QRectF(0, index * high, self.width(), high)
                 middle = row_room.center().y()
                 paint_rounded(
                     painter,
@@ -104,7 +104,8 @@ class RangePanel(QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._title, self._times = label(role="strong"), label(role="quiet")
+        self._title = label(role="strong")
+        self._times = label(role="quiet")
         self._clear = small_button("Clear", self.cleared.emit, name="Clear the selection")
         self._names = ("Growth", "Cost", "Cache misses", "Output")
         self.values = {name: label(role="strong") for name in self._names}

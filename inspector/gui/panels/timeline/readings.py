@@ -35,7 +35,8 @@ def pressure_size(reading: GaugeReading | None) -> str:
     """
     if reading is None:
         return "Nothing is open"
-    pressure, window = reading.pressure, reading.window.tokens
+    pressure = reading.pressure
+    window = reading.window.tokens
     if pressure.tokens is None:
         return "The file records nothing that could be counted"
     exact = pressure.kind in ("reported", "counted")
@@ -100,7 +101,8 @@ def spoken_pressure(reading: GaugeReading | None) -> str:
     """Return the pressure for screen readers, such as `61.4 percent, 122,765 of 200,000, reported`."""
     if reading is None:
         return "nothing open"
-    pressure, window = reading.pressure, reading.window.tokens
+    pressure = reading.pressure
+    window = reading.window.tokens
     share = f"{reading.ratio * 100:.1f} percent, " if reading.ratio is not None else ""
     tokens = "no tokens to count" if pressure.tokens is None else grouped(pressure.tokens)
     return f"{share}{tokens}{f' of {grouped(window)}' if window else ''}, {pressure.kind}"

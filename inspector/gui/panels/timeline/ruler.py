@@ -48,7 +48,8 @@ def range_words(first: int, last: int, times: Sequence[str], is_whole: bool) -> 
     words = f"Request {first:,}" if first == last else f"Requests {first:,} to {last:,}"
     if not is_whole:
         words += f" of {count:,}"
-    began, ended = times[first], times[last]
+    began = times[first]
+    ended = times[last]
     if not clock_time(began) or not clock_time(ended):
         return words
     if began[:10] != ended[:10]:
@@ -85,8 +86,8 @@ class Ruler:
         step = self._number_step(across)
         self._paint_ticks(painter, top, across, step)
         self.numbers = []
-        for at in self._multiples_in_sight(step):
-            self._paint_number(painter, top, x=across.pixel(at), at=at, flag=flag)
+        for value in self._multiples_in_sight(step):
+            self._paint_number(painter, top, x=across.pixel(value), at=value, flag=flag)
         if self._frame.left > SMALLEST_GUTTER:
             self._paint_names(painter, top)
 
@@ -123,15 +124,18 @@ class Ruler:
         """Paint a tick at every number, and shorter ticks between them."""
         pen = solid_pen(self._frame.theme.colours.quiet)
         parts = next((parts for parts in (5, 2) if step % parts == 0), 1)
-        for at in self._multiples_in_sight(step // parts):
-            length = TICK if at % step == 0 else TICK / 2
-            paint_vertical(painter, x=across.pixel(at), top=top, bottom=top + length, pen=pen)
+        for value in self._multiples_in_sight(step // parts):
+            length = TICK if value % step == 0 else TICK / 2
+            paint_vertical(painter, x=across.pixel(value), top=top, bottom=top + length, pen=pen)
 
     def _paint_number(self, painter: QPainter, top: float, x: float, at: int, flag: QRectF) -> None:
         """Paint the number and the time of a request, unless the flag would cover them."""
-        colours, metrics = self._frame.theme.colours, self._frame.metrics
-        words, time = f"{at:,}", self._time_of(at)
-        width, time_width = metrics.horizontalAdvance(words), metrics.horizontalAdvance(time)
+        colours = self._frame.theme.colours
+        metrics = self._frame.metrics
+        words = f"{at:,}"
+        time = self._time_of(at)
+        width = metrics.horizontalAdvance(words)
+        time_width = metrics.horizontalAdvance(time)
         half = max(width, time_width) / 2
         if flag.left() < x + half and x - half < flag.right():
             return
@@ -164,10 +168,10 @@ class Ruler:
     @property
     def _flag_words(self) -> tuple[str, str]:
         """The texts of the flag: the request of the playhead, and its time."""
-        at = self._frame.at
-        if at is None:
+        request = self._frame.at
+        if request is None:
             return "end", clock_time(self.times[-1]) if self.times else ""
-        return f"{at:,}", self._time_of(at)
+        return f"{request:,}", self._time_of(request)
 
     def paint_flag(self, painter: QPainter, top: float, x: float, width: int) -> None:
         """Paint the flag with the request of the playhead and its time. The arguments are those of `flag_room`."""

@@ -82,7 +82,8 @@ class Tank(Guarded, QWidget):
 
     def __init__(self, theme: Theme, drag: LineDrag) -> None:
         super().__init__()
-        self._theme, self._drag = theme, drag
+        self._theme = theme
+        self._drag = drag
         self.setMouseTracking(True)
         self.reading: GaugeReading | None = None
         self._layers: tuple[Layer, ...] = ()
@@ -174,7 +175,8 @@ class Tank(Guarded, QWidget):
         return QRectF(body.left(), top, body.width(), bottom - top)
 
     def _paint_reserve(self, painter: QPainter, body: QRectF, reading: GaugeReading) -> None:
-        window, reserve = reading.window.tokens, reading.reserve
+        window = reading.window.tokens
+        reserve = reading.reserve
         if window and reserve:
             hatch = QBrush(ink(self._theme.colours.missing), Qt.BrushStyle.BDiagPattern)
             painter.fillRect(self._span(body, window - reserve, window), hatch)
@@ -226,7 +228,8 @@ class Tank(Guarded, QWidget):
 
     def _other_labels(self, reading: GaugeReading) -> Iterator[TankLabel]:
         """Yield the labels of answer reserve, trigger and preview."""
-        colours, window = self._theme.colours, reading.window.tokens
+        colours = self._theme.colours
+        window = reading.window.tokens
         if window and reading.reserve:
             yield TankLabel(
                 window,
@@ -249,7 +252,8 @@ class Tank(Guarded, QWidget):
             )
         preview = reading.preview
         if preview is not None and reading.before is None:
-            name, about = f"after {preview.tier}", f"about {grouped(preview.tokens)}"
+            name = f"after {preview.tier}"
+            about = f"about {grouped(preview.tokens)}"
             yield TankLabel(
                 preview.tokens,
                 name,
@@ -262,9 +266,11 @@ class Tank(Guarded, QWidget):
     def _line_label(self, reading: GaugeReading, line: GaugeLine, colour: str) -> TankLabel:
         """Return the label of a line; in a folded gauge only its percentage."""
         rank = 0 if line.is_scale else 2
-        name, about = line.label, headroom(reading, line)
+        name = line.label
+        about = headroom(reading, line)
         if self._folded:
-            name, about = name.split(" ")[0], ""
+            name = name.split(" ")[0]
+            about = ""
         return TankLabel(
             line.tokens, name, about, colour, explanation=describe_line(reading, line), rank=rank
         )
@@ -274,9 +280,10 @@ class Tank(Guarded, QWidget):
         left = self._body().right() + (3 if self._folded else BESIDE)
         width = int(self.width() - left)
         high = painter.fontMetrics().height()
-        bold, plain = bold_font(painter.font()), QFont(painter.font())
+        bold = bold_font(painter.font())
+        plain = QFont(painter.font())
         self._rooms = []
-        for label, top in self._placed(self._labels(reading), high):
+        for label, top in self._place_labels(self._labels(reading), high):
             self._rooms.append((QRectF(left, top, width, _row_count(label) * high), label))
             if label.name:
                 _paint_row(painter, QPointF(left, top), label.name, bold, label.colour, width)
@@ -291,7 +298,7 @@ class Tank(Guarded, QWidget):
                     width,
                 )
 
-    def _placed(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
+    def _place_labels(self, labels: list[TankLabel], high: int) -> list[tuple[TankLabel, float]]:
         """Return the labels that fit, each with its top in pixels. Those of the highest rank are left out first."""
         while labels:
             heights = [high * _row_count(label) + 2.0 for label in labels]
@@ -351,7 +358,8 @@ class Tank(Guarded, QWidget):
         reading = self.reading
         if reading is None:
             return ""
-        line, trigger = self._line_at(y), reading.trigger
+        line = self._line_at(y)
+        trigger = reading.trigger
         to_line = self._distance(line.tokens, y) if line is not None else REACH
         notches = trigger.notches if trigger is not None else ()
         if trigger is not None and any(self._distance(tokens, y) < to_line for tokens in notches):
@@ -382,7 +390,8 @@ def paint_handle(painter: QPainter, right: QPointF, colour: str) -> None:
 
 def paint_notch(painter: QPainter, x: float, y: float, colour: str) -> None:
     """Paint a notch of the client's trigger: a triangle whose tip is at (x, y)."""
-    half, right = NOTCH / 2 + 1, x + NOTCH
+    half = NOTCH / 2 + 1
+    right = x + NOTCH
     paint_triangle(painter, ((x, y), (right, y - half), (right, y + half)), colour)
 
 
@@ -410,7 +419,8 @@ def _reserve_words(reading: GaugeReading) -> str:
 
 
 def _layer_words(layer: Layer, reading: GaugeReading) -> str:
-    window, tokens = reading.window.tokens, layer.tokens
+    window = reading.window.tokens
+    tokens = layer.tokens
     share = f", {per_cent(tokens / window, places=1)} of the window" if window else ""
     likely = f"Most likely: {reading.not_recorded}." if layer.name == NOT_RECORDED else ""
     return explain(layer.name, f"{grouped(tokens)} tokens{share}.", likely)
