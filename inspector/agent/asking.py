@@ -2,8 +2,7 @@
 
 Calls are streamed, can be stopped at once, and are retried if that may help. A need is answered by the run's provider,
 by the offline summariser or by the user; needs about files are answered by the run itself. The journal records each
-need
-with its reply. Tool calls that need permission are asked about, run, and their output is shortened.
+need with its reply. Tool calls that need permission are asked about, run, and their output is shortened.
 """
 
 from collections.abc import Callable, Mapping

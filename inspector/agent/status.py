@@ -3,8 +3,7 @@
 The window shows the status together with the journal: the journal holds everything permanent, the status only what is
 in progress (streaming text, open questions). The controls may be set from any thread, and the run's own thread obeys
 them at the next possible point. The run asks (`reason`, `next_wish`, `reply`) and waits without polling. Every wait
-ends
-at once with RunStopped when the run is stopped.
+ends at once with RunStopped when the run is stopped.
 """
 
 import threading

@@ -264,10 +264,8 @@ def listing(documents: Iterable[Mapping[str, Any]], *columns: CellColumn) -> lis
     """Return a table with one row per document.
 
     A column is a heading with a function that makes the cell, or the key of a field. `>tokens` is a number (for a list,
-    its
-    length); `title/50` is a text of at most 50 columns; `thread?` shows a dash if it is empty; `id=thread` has the
-    heading
-    "thread".
+    its length); `title/50` is a text of at most 50 columns; `thread?` shows a dash if it is empty; `id=thread` has the
+    heading "thread".
     """
     heads, cells = zip(*map(_column, columns), strict=True)
     return table(heads, [_make_row(document, cells) for document in documents])

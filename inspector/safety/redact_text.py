@@ -2,9 +2,8 @@
 
 A recording holds code, prose and documents that speak of keys without holding one. So a name in front of a value is
 enough only if the value is quoted (`"api_key": "..."`) or looks like a key (eight characters or more, with a digit).
-The
-form alone is enough only if it is that of a known issuer. `redact_values` does this for every string of a JSON value,
-and also replaces whole values because of the names of their fields.
+The form alone is enough only if it is that of a known issuer. `redact_values` does this for every string of a JSON
+value, and also replaces whole values because of the names of their fields.
 """
 
 import re

@@ -51,8 +51,7 @@ def read_marked_text(value: Any) -> str:
 
 def change_marked_text(value: Any, change: Callable[[str], str]) -> Any:
     """Change the text that marked bytes hold, and pack it as before. Bytes that are not text are removed: they cannot
-    be
-    reviewed.
+    be reviewed.
     """
     data = _decode(value)
     text = _read_text(data)

@@ -1,8 +1,7 @@
 """Open a transcript: unpack it, read it line by line, read its companions, report progress, allow cancelling.
 
 Files are only read, never locked. Unreadable parts become Problems of the session. If nothing can be read, the
-exception
-(NothingToRead, UnknownFormat) holds one sentence.
+exception (NothingToRead, UnknownFormat) holds one sentence.
 """
 
 import gc
@@ -384,8 +383,7 @@ def no_collection() -> Iterator[None]:
     """Switch the garbage collector off while reading, where it would visit a million new objects for nothing.
 
     Nothing that is read here forms reference cycles. All objects are frozen at the end, so later collections skip them
-    too;
-    they are still freed when the last reference goes away.
+    too; they are still freed when the last reference goes away.
     """
     was = gc.isenabled()
     gc.disable()

@@ -41,8 +41,7 @@ class Rewritten(Exception):
     """The file no longer begins with what was read, so it must be read again from the beginning.
 
     The message says which file and how it changed; it is empty for files that are rewritten with every change
-    (documents,
-    databases).
+    (documents, databases).
     """
 
 
@@ -327,8 +326,7 @@ class TranscriptFile:
         """Must the file be read again as a whole after every change?
 
         True for a single JSON document and for bytes that cannot be read from the middle. A transcript with only one
-        value may
-        be such a document; reading it again costs little.
+        value may be such a document; reading it again costs little.
         """
         is_single = not self._file and self._feeder.values <= 1
         return is_single or self._is_document or self._first.startswith((*_UTF16, *PACKED, ZIP))

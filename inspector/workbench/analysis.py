@@ -241,8 +241,7 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
     """Compute the pressures and drops of the chosen thread; an empty analysis if nothing is open.
 
     O(messages) the first time; if the thread grew, O(new messages), and the window and the policy's own count are
-    computed
-    too.
+    computed too.
 
     Args:
         state: The state that is about to be shown.

@@ -58,8 +58,7 @@ class Sides:
     outcome: Outcome[object] | None = None
     later: Sizer | None = None
     """Computes the token counts of the buffer after, if both buffers were recorded: then gauge, buffer and diff show
-    the
-    same numbers.
+    the same numbers.
     """
     whole: tuple[int, int] | None = None
     """(before, after): the tokens of each buffer by its own sizer, including tokens that are not in the file."""

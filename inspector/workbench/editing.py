@@ -27,8 +27,7 @@ class Editing:
     refused.
 
     Before the first step, the buffer that the steps start from has to be computed, which may take a moment. Edits made
-    in
-    the meantime wait and are applied in order, even if the user has moved to another request by then.
+    in the meantime wait and are applied in order, even if the user has moved to another request by then.
     """
 
     def __init__(self, bench: Bench, keep: Callable[[Steps], None]) -> None:

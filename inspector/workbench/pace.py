@@ -60,8 +60,7 @@ class Pace:
         """Return how many seconds these policies take together; None while nothing was measured.
 
         A policy that was never timed counts as the mean of the others. Replaying the recording is cheaper than running
-        a
-        policy, so its time is used only until the first policy was timed.
+        a policy, so its time is used only until the first policy was timed.
         """
         if not policies:
             return 0.0

@@ -241,8 +241,7 @@ def tier_of(state: State, number: int) -> str:
     """Return the tier with a number in the chosen policy; empty if there is none.
 
     If several tiers share the number (L3a, L3b), return the one that is due. If none is due, return the first of them
-    when
-    the provider can compact remotely, otherwise the last.
+    when the provider can compact remotely, otherwise the last.
     """
     names = [tier.name for tier in policy_of(state).tiers]
     numbers = {name: int(match[0]) for name in names if (match := _NUMBER.search(name))}

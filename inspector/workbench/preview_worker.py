@@ -68,8 +68,7 @@ def looked_at(state: State, known_previews: Previews | None) -> str:
     """Return the tier whose preview is shown in `state`; empty if a step is shown instead.
 
     A tier that waits for an answer comes first, then the tier that the user selected. Without either, the suggested
-    tier
-    is shown; but if a step was taken or recorded here, the step is shown.
+    tier is shown; but if a step was taken or recorded here, the step is shown.
     """
     if state.asking is not None:
         return state.asking.tier

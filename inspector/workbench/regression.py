@@ -1,8 +1,7 @@
 """Export steps as a regression test: the file for pytest, the functions that it calls, and the results that it expects.
 
 The exported file holds everything: buffer, running state, settings, policy inputs and answers. It needs this library
-and
-pytest, but no transcript, network or window. Text of a transcript is written as a Python literal (`repr`), never as
+and pytest, but no transcript, network or window. Text of a transcript is written as a Python literal (`repr`), never as
 code or comment.
 """
 
@@ -120,8 +119,7 @@ def write_path(steps: Steps) -> list[dict[str, Any]]:
     """Return the steps down to the current one, in the form that `run` takes.
 
     The running state is computed again. If the user changed it between two steps (closed a breaker), it is saved with
-    the
-    step.
+    the step.
     """
     policy = find_policy(steps.policy)
     written = []

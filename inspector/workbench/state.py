@@ -368,9 +368,8 @@ class Subscribers:
     """Passes every State to all subscribers, in order.
 
     If a subscriber causes a change, the new State is passed on after all subscribers got the previous one. If a
-    subscriber
-    fails, the others still get the State, and its exception is raised at the end. `then` is called after the last of
-    them.
+    subscriber fails, the others still get the State, and its exception is raised at the end. `then` is called after the
+    last of them.
     """
 
     def __init__(self, then: Callable[[], None] = lambda: None) -> None:

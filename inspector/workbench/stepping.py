@@ -383,8 +383,7 @@ def _begin_tier(tier: str, state: State) -> tuple[Steps, TierRun]:
 
 def _carry_scale(before: Choices, chosen: Choices) -> Choices:
     """Return the choices for another policy, without the former policy's settings. The product's own lines stay where
-    the
-    user moved them.
+    the user moved them.
     """
     if chosen.policy == DEFAULT_POLICY:
         return replace(chosen, settings=before.scale, scale=())

@@ -2,8 +2,7 @@
 
 A file holds no messages except those of answers, so it is small. The buffer that the steps start from comes from the
 transcript and must be unchanged. Every step has a fingerprint of its buffer, to check whether a replay ended in the
-same
-buffer.
+same buffer.
 """
 
 from collections.abc import Mapping, Sequence

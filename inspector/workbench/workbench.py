@@ -236,8 +236,7 @@ class Workbench:
         """Show `session` at its last request. `more`: it is still being read, and a fuller version will follow.
 
         A fuller version of the same transcript keeps the playhead, the thread and the selection. It waits while a
-        shorter
-        version is being analysed.
+        shorter version is being analysed.
         """
         growth = Growth(session, more)
         if self._analyses.keep_waiting(growth):

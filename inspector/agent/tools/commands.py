@@ -2,8 +2,7 @@
 
 It runs in a separate session, without input, and with only the environment variables on an allow-list, so without this
 program's keys and secrets. When it ends or is ended, all processes that it started end with it. A keeper process
-ensures
-that, even for a daemon that left the session, and even if this program is killed.
+ensures that, even for a daemon that left the session, and even if this program is killed.
 """
 
 import os

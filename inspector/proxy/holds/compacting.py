@@ -82,8 +82,7 @@ class Compactor:
         context: PolicyContext[Any, Any] | None = None,
     ) -> Proposal:
         """Return what the due tiers would do to a held buffer. Instructions among the messages stay; the first turn is
-        never
-        cut.
+        never cut.
 
         Args:
             hold: The held request.
@@ -186,8 +185,7 @@ class Compactor:
         """Say why a cut is not made automatically; empty if it is made.
 
         A cut is not made if it frees little of the `could` tokens that are removable, or comes too soon after the last
-        one.
-        A full window is always cut if that frees anything.
+        one. A full window is always cut if that frees anything.
         """
         freed = proposal.tokens_before - proposal.tokens_after
         if hold.window and proposal.tokens_before >= hold.window:

@@ -23,8 +23,7 @@ class Rule:
     """Share of the window at which a conversation is held.
 
     It is held once each time it reaches the watermark, again half-way from there to the full window, and with each
-    request
-    at the full window.
+    request at the full window.
     """
     window: int | None = None
     """The window in tokens; None uses the window known for the model's name or inferred from the conversation."""

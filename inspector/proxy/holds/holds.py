@@ -173,8 +173,7 @@ class Holds(Gate):
         """Must the body of this request be read? True for model calls once a rule for holding has been switched on.
 
         Turns on a WebSocket are always read, because a held turn needs the conversation that it continues. Also
-        remembers the
-        event loop.
+        remembers the event loop.
         """
         self._loop = self._loop or asyncio.get_running_loop()
         read = head.transport == "websocket" or (self._in_use and head.method == "POST")
@@ -313,8 +312,7 @@ class Holds(Gate):
         """Return the held request of which this call is a retry with the same messages; None if there is none.
 
         It counts as a retry if the client has closed, names its session, or says that it is retrying. Otherwise, two
-        agents may
-        have been given the same task.
+        agents may have been given the same task.
         """
         is_again = call.key.strong or bool(
             digits_of(call.headers.get("x-stainless-retry-count", ""))
@@ -371,8 +369,7 @@ class Holds(Gate):
         """Return the decision about a held request; forward it unchanged when the client's patience ends.
 
         None if another connection has taken over. Cancelled when the client closes. `arrived` is the loop's time at
-        which the
-        request arrived.
+        which the request arrived.
         """
         loop = asyncio.get_running_loop()
         bears = held.shown.patience

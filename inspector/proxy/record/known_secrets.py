@@ -1,9 +1,8 @@
 """Remove keys that were seen from every line that repeats them.
 
 A client may repeat its key in an unexpected place: in a URL of its body, in an error that echoes headers. So every
-value
-that was removed because of its name is searched for in every line: unchanged; with any of its characters escaped for a
-URL, JSON or HTML; in hexadecimal; and in base64, also in the middle of a longer text.
+value that was removed because of its name is searched for in every line: unchanged; with any of its characters escaped
+for a URL, JSON or HTML; in hexadecimal; and in base64, also in the middle of a longer text.
 """
 
 import re

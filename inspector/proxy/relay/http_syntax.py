@@ -1,8 +1,7 @@
 """Parse HTTP/1.1: heads, and where bodies end (RFC 9112). The bytes are read, never changed.
 
 It is strict where two readers could disagree about the end of a message (section 6.3), and lenient elsewhere. h11 is
-not
-suitable. It accepts `Content-Length: 5, 5`, two Content-Length headers, one next to Transfer-Encoding, chunks in
+not suitable. It accepts `Content-Length: 5, 5`, two Content-Length headers, one next to Transfer-Encoding, chunks in
 HTTP/1.0, and lines that end in LF or are folded. It does not give the original bytes, and it takes twice the time for a
 head or a chunk.
 """
@@ -189,8 +188,7 @@ async def read_head(link: TcpLink) -> bytes | None:
     """Return the bytes up to and including the empty line; None if the other end closed before the first byte.
 
     Raises BadMessage if the head is too large, ends in the middle, or has a line that ends in LF alone. Other programs
-    take
-    such a line end as the end of the head, and would not send the end that is waited for here.
+    take such a line end as the end of the head, and would not send the end that is waited for here.
     """
     data = b""
     while True:

@@ -104,8 +104,7 @@ class TcpLink(asyncio.Protocol):
         """Call `take` with the bytes that arrive, until it returns True or the other end closes.
 
         It is called as soon as bytes arrive, without another turn of the loop. While `target` has more to send than the
-        network
-        takes, nothing is read here. `take` must not raise.
+        network takes, nothing is read here. `take` must not raise.
         """
         is_over = False
 

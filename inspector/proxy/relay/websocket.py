@@ -1,10 +1,9 @@
 """WebSockets (RFC 6455, permessage-deflate of RFC 7692): frames are parsed from a copy of the bytes that pass.
 
 All bytes pass unchanged, including pings and closes. New frames are made only if the gate changed a message or sends
-its
-own. Messages of the client wait, each until it is complete and admitted, only if the gate wants to see them; control
-frames overtake them. wsproto is not suitable: it gives the content of frames but not their original bytes, which are
-what is passed on, and takes nearly twice the time for small frames.
+its own. Messages of the client wait, each until it is complete and admitted, only if the gate wants to see them;
+control frames overtake them. wsproto is not suitable: it gives the content of frames but not their original bytes,
+which are what is passed on, and takes nearly twice the time for small frames.
 """
 
 import asyncio

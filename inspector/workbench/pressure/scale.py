@@ -1,8 +1,7 @@
 """The lines on gauge and timeline: the product's own scale, which is always shown, and the lines of another policy.
 
 The scale consists of the default policy's lines (60% and 75% of the window). The user can move a line, which changes
-the
-setting that determines it. A line of the chosen policy changes a setting of that policy; a line of the scale under
+the setting that determines it. A line of the chosen policy changes a setting of that policy; a line of the scale under
 another policy changes `Choices.scale`.
 """
 
