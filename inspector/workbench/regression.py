@@ -193,7 +193,7 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
     names = _Names()
     place = {**asdict(source), "thread": steps.thread_id, "request": steps.request}
     state = find_policy(steps.policy).dump(running)
-    settings = names.settings(written)
+    settings = list(names.settings(written))  # before the steps, which refer to them
     step_texts = "".join(names.step(saved_step) for saved_step in written)
     expected_texts = "".join(_expected_text(steps, step) for step in path)
     pieces = [
