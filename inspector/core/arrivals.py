@@ -206,14 +206,12 @@ def changed_places(thread: Thread, start: int = 0) -> list[int]:
     first = max(start, first_place(thread))
     end = len(thread.requests)
     announced = {compaction.before_request for compaction in thread.compactions}
-    return [
-        at
-        for at in range(first, end + 1)
-        if at in announced or (0 < at < end and _is_changed(thread, at))
-    ]
+    return [at for at in range(first, end + 1) if at in announced or _is_changed(thread, at)]
 
 
 def _is_changed(thread: Thread, at: int) -> bool:
+    if not 0 < at < len(thread.requests):
+        return False
     former = thread.requests[at - 1]
     request = thread.requests[at]
     if request.edits or not is_prefix(former.view, request.view):

@@ -221,14 +221,16 @@ class View:
         stretch = self.stretch
         length = self.length
         depth = former.stretch.depth
-        while (
-            stretch.depth > depth
-            and length >= former.length
-            and (under := stretch._under) is not None
-        ):
+        while stretch.depth > depth and length >= former.length:
+            under = stretch._under
+            if under is None:
+                break
             for at, (old, new) in stretch._rewritten.items():
-                if at < former.length:
-                    rewritten[at] = old, rewritten[at][1] if at in rewritten else new
+                if at >= former.length:
+                    continue
+                if at in rewritten:  # rewritten again in a later stretch
+                    _, new = rewritten[at]
+                rewritten[at] = old, new
             stretch = under.stretch
             length = min(length, under.length)
         return rewritten if stretch is former.stretch and length >= former.length else None
@@ -282,19 +284,22 @@ def head(view: View, count: int) -> tuple[Message, ...]:
 
 
 def _count_common(view: View, other: View) -> int:
-    """Return the length of the common beginning of two views, by the nearest stretch that both are built on."""
-    deep, deep_length = view.stretch, view.length
-    shallow, shallow_length = other.stretch, other.length
-    while deep is not shallow:
-        if deep.depth < shallow.depth:
-            deep, shallow = shallow, deep
-            deep_length, shallow_length = shallow_length, deep_length
-        base = deep.base
+    """Return the length of the common beginning of two views, by the nearest stretch that both are built on.
+
+    Walks down the stretches of both views, always from the deeper one to the stretch that it is built on.
+    """
+    deeper, deeper_length = view.stretch, view.length
+    other_stretch, other_length = other.stretch, other.length
+    while deeper is not other_stretch:
+        if deeper.depth < other_stretch.depth:
+            deeper, other_stretch = other_stretch, deeper
+            deeper_length, other_length = other_length, deeper_length
+        base = deeper.base
         if base is None:
             return 0
-        deep = base.stretch
-        deep_length = min(deep_length, base.length)
-    return min(deep_length, shallow_length)
+        deeper = base.stretch
+        deeper_length = min(deeper_length, base.length)
+    return min(deeper_length, other_length)
 
 
 def is_prefix(shorter: View, longer: View) -> bool:

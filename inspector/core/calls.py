@@ -73,11 +73,13 @@ def read_by(call: ToolCall) -> str:
     """Return the path that a call reads, or the command that prints a file; empty if the call does not read."""
     if writes(call):
         return ""
-    if path := path_of(call):
+    path = path_of(call)
+    if path:
         return path
-    text = command_of(call)  # such as `cat a.py`; a command that also does more counts, too
-    first = text.split(None, 1)[0].lower() if text.strip() else ""
-    return text if first in _READERS and " -i" not in text else ""
+    command = command_of(call)  # such as `cat a.py`; a command that also does more counts, too
+    words = command.split(None, 1)
+    is_reading = bool(words) and words[0].lower() in _READERS and " -i" not in command
+    return command if is_reading else ""
 
 
 _BEFORE = re.compile(r"^(?:\s*(?:cd [^;&|]+|\w+=(?:\"[^\"]*\"|'[^']*'|[^\s;&|]*))\s*(?:&&|;))*\s*")
@@ -113,15 +115,15 @@ def command_of(call: ToolCall) -> str:
     """Return the command that a call runs in a shell, without the shell's own name; empty if it runs none."""
     if not isinstance(call.arguments, Mapping):
         return ""
-    command = next((v for key in COMMAND_KEYS if (v := call.arguments.get(key))), "")
-    words = [
-        word
-        for word in (command if isinstance(command, list) else [command])
-        if isinstance(word, str)
-    ]
+    commands = filter(None, map(call.arguments.get, COMMAND_KEYS))
+    command = next(commands, "")
+    if not isinstance(command, list):
+        command = [command]
+    words = [word for word in command if isinstance(word, str)]
     if words and words[0] not in _WRAPPERS:
         return " ".join(words)
-    return next((word for word in words if word not in _WRAPPERS), "")
+    script = [word for word in words if word not in _WRAPPERS]
+    return script[0] if script else ""
 
 
 _PATCHED = pattern(

@@ -225,11 +225,10 @@ _BRACKETED = re.compile(r"[\[(<].{1,200}[\])>]")
 
 def _stands_for(text: str, content: str) -> bool:
     """Is a text a note in brackets, such as `[Previous: used Bash]`, that replaces a longer content?"""
-    return (
-        _BRACKETED.fullmatch(text) is not None
-        and 2 * len(text) <= len(content)
-        and text[1:-1] not in content
-    )
+    if 2 * len(text) > len(content) or _BRACKETED.fullmatch(text) is None:
+        return False
+    note = text[1:-1]
+    return note not in content
 
 
 REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)

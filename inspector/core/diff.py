@@ -38,14 +38,12 @@ class LineRun:
 
 def rows(fates: Sequence[Fate], estimator: Estimator) -> tuple[DiffRow, ...]:
     """Return a row with token counts for each fate. O(messages); counts are cached on the messages."""
-    return tuple(
-        DiffRow(
-            fate,
-            count(estimator, fate.before) if fate.before else 0,
-            count(estimator, fate.after) if fate.after else 0,
-        )
-        for fate in fates
-    )
+    listed: list[DiffRow] = []
+    for fate in fates:
+        before = count(estimator, fate.before) if fate.before else 0
+        after = count(estimator, fate.after) if fate.after else 0
+        listed.append(DiffRow(fate, before, after))
+    return tuple(listed)
 
 
 def message_lines(message: Message) -> str:

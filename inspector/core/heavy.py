@@ -34,7 +34,7 @@ def load_module(name: str) -> ModuleType:
             return import_module(name)
 
 
-class _Late:
+class _LatePattern:
     """A proxy for a compiled pattern, which it compiles when a method is first used."""
 
     def __init__(self, text: str | Callable[[], str], flags: int) -> None:
@@ -53,7 +53,7 @@ class _Late:
 def pattern(text: str | Callable[[], str], flags: int = 0) -> re.Pattern[str]:
     """Return a pattern that is compiled at first use. An error in `text`, or in the function that returns the text,
     is raised only then."""
-    return cast("re.Pattern[str]", _Late(text, flags))
+    return cast("re.Pattern[str]", _LatePattern(text, flags))
 
 
 _at_checkpoint: ContextVar[Callable[[int, int], None] | None] = ContextVar(
@@ -110,8 +110,10 @@ class KnownByThread(Generic[T]):
         """
         key = id(thread), name
         entry = self._known.get(key)
-        if entry is not None and entry[0] is thread:
-            return entry[1]
+        if entry is not None:
+            known_thread, value = entry
+            if known_thread is thread:  # not another one with the same id
+                return value
         value = work_out(self._known_when_shorter(thread, name))
         with self._changing:
             self._known[key] = thread, value
@@ -125,13 +127,22 @@ class KnownByThread(Generic[T]):
         Clear the cache if it holds another session's thread of the same id.
         """
         with self._changing:
-            latest = [
-                (cached_thread, key, value)
-                for key, (cached_thread, value) in reversed(self._known.items())
+            newest_first = [
+                (cached_thread, cached_name, value)
+                for (_, cached_name), (cached_thread, value) in reversed(self._known.items())
                 if cached_thread.id == thread.id
             ]
-            began = latest[0][0].requests if latest else ()
-            if began and not (thread.requests and thread.requests[0] is began[0]):
-                self._known.clear()  # another session: do not keep the previous one in memory
-                return None
-            return next((value for _, key, value in latest if key[1] == name), None)
+            if newest_first:
+                newest_thread, _, _ = newest_first[0]
+                if newest_thread.requests and not _begin_alike(newest_thread, thread):
+                    self._known.clear()  # another session: do not keep the previous one in memory
+                    return None
+            for _, cached_name, value in newest_first:
+                if cached_name == name:
+                    return value
+            return None
+
+
+def _begin_alike(former: Thread, thread: Thread) -> bool:
+    """Do two threads begin with the same request object?"""
+    return bool(thread.requests) and thread.requests[0] is former.requests[0]

@@ -40,21 +40,19 @@ def summarise(need: Summarize) -> str:
     """Return the summary for a need: four sections with headers. Uses the need's text if it has no messages."""
     messages = need.source or need.messages
     extract = _collect(messages) if messages else _from_text(need.text)
-    files = [
-        *(f"{path} (changed)" for path in extract.written),
-        *(p for p in extract.seen if p not in extract.written),
-    ]
+    goals = _first_and_last(list(extract.goals), GOALS)
+    actions = list(extract.actions)[-ACTIONS:]
+    decisions = list(extract.decisions)[-DECISIONS:]
+    errors = list(extract.errors)[-ERRORS:]
+    files = [f"{path} (changed)" for path in extract.written]
+    files += [path for path in extract.seen if path not in extract.written]
     sections = (
-        ("Goal", _first_and_last(list(extract.goals), GOALS), "not stated by the user"),
-        ("Accomplished", list(extract.actions)[-ACTIONS:], "no tool was used"),
-        (
-            "Key Decisions",
-            [*list(extract.decisions)[-DECISIONS:], *list(extract.errors)[-ERRORS:]],
-            "none stated",
-        ),
-        ("Relevant Files", files[:FILES], "none named"),
+        _section("Goal", goals, nothing="not stated by the user"),
+        _section("Accomplished", actions, nothing="no tool was used"),
+        _section("Key Decisions", decisions + errors, nothing="none stated"),
+        _section("Relevant Files", files[:FILES], nothing="none named"),
     )
-    return "\n".join([LABEL, *(_section(*section) for section in sections)])
+    return "\n".join([LABEL, *sections])
 
 
 def _section(title: str, lines: Sequence[str], nothing: str) -> str:
@@ -65,7 +63,11 @@ def _section(title: str, lines: Sequence[str], nothing: str) -> str:
 
 def _first_and_last(lines: list[str], limit: int) -> list[str]:
     """Return at most `limit` lines: the first half of them from the beginning, the other half from the end."""
-    return lines if len(lines) <= limit else [*lines[: limit // 2], *lines[-(limit - limit // 2) :]]
+    if len(lines) <= limit:
+        return lines
+    first_count = limit // 2
+    last_count = limit - first_count
+    return [*lines[:first_count], *lines[-last_count:]]
 
 
 def _short(text: str) -> str:
@@ -96,19 +98,18 @@ def _collect(messages: Iterable[Message]) -> _Extract:
 
 def _from_text(text: str) -> _Extract:
     extract = _Extract()
-    extract.goals.update(
-        dict.fromkeys(line[6:] for line in text.splitlines() if line.startswith("User: "))
-    )
+    lines = text.splitlines()
+    goals = [line.removeprefix("User: ") for line in lines if line.startswith("User: ")]
+    extract.goals.update(dict.fromkeys(goals))
     extract.decisions.update(dict.fromkeys(_decisions(text)))
     for fact in facts(Message("", "assistant", (Text(text),))):
         if fact.kind == "path":
             extract.seen[fact.text] = None
         elif fact.kind == "error":
             extract.errors[fact.text] = None
-    tools = [line.split("tool_use: ", 1)[1] for line in text.splitlines() if "→ tool_use: " in line]
-    extract.actions.update(
-        (f"{name} called {tools.count(name)} times", None) for name in dict.fromkeys(tools)
-    )
+    tools = [line.split("tool_use: ", 1)[1] for line in lines if "→ tool_use: " in line]
+    for name in dict.fromkeys(tools):
+        extract.actions[f"{name} called {tools.count(name)} times"] = None
     return extract
 
 

@@ -45,11 +45,9 @@ def _is_default(field: Field[Any], value: Any) -> bool:
     held = getattr(value, field.name)
     if field.default_factory is not MISSING:
         return bool(held == field.default_factory())
-    return (
-        field.default is not MISSING
-        and bool(held == field.default)
-        and type(held) is type(field.default)
-    )
+    if field.default is MISSING or type(held) is not type(field.default):
+        return False
+    return bool(held == field.default)
 
 
 def from_json(kind: type[T], data: Any) -> T:
@@ -58,16 +56,14 @@ def from_json(kind: type[T], data: Any) -> T:
         raise InspectorError(f"A {kind.__name__} must be a JSON object.")
     hints = _field_types(kind)  # type: ignore[arg-type]
     try:
-        return kind(
-            **{
-                name: _read(hints[name], data[name], f"{kind.__name__}.{name}")
-                for name in hints.keys() & data.keys()
-            }
-        )
+        values = {
+            name: _read(hints[name], data[name], f"{kind.__name__}.{name}")
+            for name in hints.keys() & data.keys()
+        }
+        return kind(**values)
     except TypeError:  # a field without a default is missing
-        raise InspectorError(
-            f"A {kind.__name__} lacks something: {', '.join(sorted(data)) or 'it is empty'}."
-        ) from None
+        names = ", ".join(sorted(data)) or "it is empty"
+        raise InspectorError(f"A {kind.__name__} lacks something: {names}.") from None
 
 
 @cache
@@ -86,9 +82,11 @@ def _read(hint: Any, data: Any, where: str) -> Any:
     if hint is Message:
         return read_messages([data], where)[0]
     if origin is Mapping and isinstance(data, dict):
-        return {key: _read(kinds[1], value, where) for key, value in data.items()}
+        _, value_type = kinds
+        return {key: _read(value_type, value, where) for key, value in data.items()}
     if origin in (tuple, Sequence) and isinstance(data, list | tuple):
-        return tuple(_read(kinds[0], value, where) for value in data)
+        item_type = kinds[0]
+        return tuple(_read(item_type, value, where) for value in data)
     if is_dataclass(hint):
         return from_json(hint, data)  # type: ignore[arg-type]  # a type that is a dataclass
     if not _is_plain(hint, data):

@@ -217,11 +217,9 @@ class Thread:
     def place(self, at: int | None) -> Request:
         """Return request `at`; for None, or an index after the last request, the request that would be sent next."""
         count = len(self.requests)
-        return (
-            Request(count, self.end, self.prompt)
-            if at is None or at >= count
-            else self.requests[at]
-        )
+        if at is None or at >= count:
+            return Request(count, self.end, self.prompt)
+        return self.requests[at]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,9 @@ def list_of(value: Any) -> list[Any]:
 
 def objects_of(value: Any) -> list[Mapping[str, Any]]:
     """Return the JSON objects in a list; empty if the value is no list."""
-    return (
-        [item for item in value if type(item) is dict or isinstance(item, Mapping)]
-        if isinstance(value, list)
-        else []
-    )
+    if not isinstance(value, list):
+        return []
+    return [item for item in value if type(item) is dict or isinstance(item, Mapping)]
 
 
 def fields_of(value: Any) -> Mapping[str, Any]:

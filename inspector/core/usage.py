@@ -48,11 +48,9 @@ class Usage:
         These are the tokens read and written; all of the prompt if the provider caches automatically and reports no
         writes.
         """
-        return (
-            min(self.prompt, self.cache_read + self.cache_write)
-            if self.cache_write
-            else self.prompt
-        )
+        if not self.cache_write:
+            return self.prompt
+        return min(self.prompt, self.cache_read + self.cache_write)
 
     @property
     def cache_write_5m(self) -> int:

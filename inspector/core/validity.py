@@ -61,18 +61,18 @@ _Troubles: TypeAlias = Iterator[tuple[int, Refusal, str]]
 
 
 def _check_beginning(messages: Sequence[Message]) -> _Troubles:
-    at, first = next(
-        ((n, message) for n, message in enumerate(messages) if message.role != "system"), (0, None)
-    )
-    if first is None or first.role != "assistant":
+    for at, message in enumerate(messages):
+        if message.role == "system":
+            continue
+        # A compaction by the provider may come first.
+        is_compaction = any(isinstance(part, Opaque) and part.text for part in message.parts)
+        if message.role == "assistant" and not is_compaction:
+            yield (
+                at,
+                "first-role",
+                "The first message is the assistant's; Anthropic wants a user message first.",
+            )
         return
-    # A compaction by the provider may come first.
-    if not any(isinstance(part, Opaque) and part.text for part in first.parts):
-        yield (
-            at,
-            "first-role",
-            "The first message is the assistant's; Anthropic wants a user message first.",
-        )
 
 
 def _check_contents(messages: Sequence[Message]) -> _Troubles:

@@ -252,21 +252,19 @@ class _ChangeFinder:
 
     def find_between(self, former: Request, request: Request) -> Drop | None:
         """Return the change between two consecutive requests; None if the buffer only grew."""
+        number: int | None = None
+        is_summary = False
         announced = self._announced.get(request.index)
-        cause = (
-            explain_record(announced[1])
-            if announced is not None
-            else _explain_silent(former, request)
-        )
+        if announced is not None:
+            number, compaction = announced
+            is_summary = compaction.kind == "summary"
+            cause: Cause | None = explain_record(compaction)
+        else:
+            cause = _explain_silent(former, request)
         if cause is None:
             return None
         before = thread_before(self._thread, request.index, self._arrival(request.index)).end
-        fates = self._fates_at(
-            former,
-            request,
-            before,
-            summarised=announced is not None and announced[1].kind == "summary",
-        )
+        fates = self._fates_at(former, request, before, summarised=is_summary)
         changed = {id_: fate for id_, fate in fates.items() if fate != "kept"}
         return Drop(
             self._thread.id,
@@ -274,7 +272,7 @@ class _ChangeFinder:
             *cause,
             changed,
             len(before) - len(changed),
-            compaction=announced[0] if announced else None,
+            compaction=number,
             line=request.line,
             time=request.time,
         )
@@ -283,17 +281,19 @@ class _ChangeFinder:
         self, former: Request, request: Request, before: View, summarised: bool
     ) -> Mapping[str, FateName]:
         """Return fates by message id. If only single messages were rewritten, only those are compared."""
-        rewritten = (
-            request.view.rewritten_since(former.view)
-            if before.length >= former.view.length
-            else None
-        )
+        rewritten = None
+        if before.length >= former.view.length:
+            rewritten = request.view.rewritten_since(former.view)
         if rewritten is None or request.asked is not None:
-            return change_fates(before, request.view, summarised)[0]
-        places = sorted(rewritten)
-        old = [*(rewritten[at][0] for at in places), *before.tail(former.view.length)]
-        new = [*(rewritten[at][1] for at in places), *request.view.tail(former.view.length)]
-        return _find_fates(old, new, summarised)[0]
+            fates, _ = change_fates(before, request.view, summarised)
+            return fates
+        in_order = [rewritten[place] for place in sorted(rewritten)]
+        old = [message for message, _ in in_order]
+        new = [message for _, message in in_order]
+        old += before.tail(former.view.length)
+        new += request.view.tail(former.view.length)
+        fates, _ = _find_fates(old, new, summarised)
+        return fates
 
     def _arrival(self, at: int) -> Arrival:
         self._arrivals = self._arrivals or arrivals(self._thread)
@@ -371,12 +371,9 @@ def drop_sizes(thread: Thread, pressures: Pressures, drop: Drop) -> ChangeSizes:
     sizes = change_sizes(thread, pressures, drop.request)
     if drop.kind != "sub-agent":
         return sizes
-    return replace(
-        sizes,
-        before=UNKNOWN_SIZE
-        if drop.parent_tokens is None
-        else BufferSize(drop.parent_tokens, "reported"),
-    )
+    if drop.parent_tokens is None:
+        return replace(sizes, before=UNKNOWN_SIZE)
+    return replace(sizes, before=BufferSize(drop.parent_tokens, "reported"))
 
 
 def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
@@ -384,16 +381,18 @@ def find_parting(former: View, view: View) -> tuple[int, MessageChanges]:
     rewritten = view.rewritten_since(former)
     if rewritten is None:
         same = shared(former, view)
-        return same, compare_messages(
-            former.tail(same), view.tail(same)
-        ) if same < former.length else _NOTHING
+        if same == former.length:
+            return same, _NOTHING
+        return same, compare_messages(former.tail(same), view.tail(same))
     if not rewritten:
         return former.length, _NOTHING
-    places = sorted(rewritten)
-    old = [rewritten[at][0] for at in places]
-    new = [rewritten[at][1] for at in places]
+    in_order = [rewritten[place] for place in sorted(rewritten)]
+    old = [message for message, _ in in_order]
+    new = [message for _, message in in_order]
     changes = compare_messages(old, [*new, *view.tail(former.length)])
-    return places[0], replace(changes, kept=changes.kept + former.length - places[0] - len(places))
+    first = min(rewritten)
+    unchanged_count = former.length - first - len(rewritten)  # among the rewritten messages
+    return first, replace(changes, kept=changes.kept + unchanged_count)
 
 
 _NOTHING = MessageChanges((), faded=(), changed=(), kept=0, fresh=())

@@ -89,9 +89,12 @@ def explain_changes(
             marker="a summary",
         )
     if not changes.lost and changes.counts["cleared"] == len(losses):
-        why = f"{len(losses)} tool results were replaced by a placeholder."
+        _, placeholder, _ = losses[0]
         return Cause(
-            "micro-compaction", loss=True, why=why, marker=f"placeholder: {_excerpt(losses[0][1])}"
+            "micro-compaction",
+            loss=True,
+            why=f"{len(losses)} tool results were replaced by a placeholder.",
+            marker=f"placeholder: {_excerpt(placeholder)}",
         )
     if changes.lost and not changes.kept and not changes.changed:
         return _explain_replacement(changes, same)
@@ -99,12 +102,8 @@ def explain_changes(
         why = f"With the switch from {former.model} to {request.model} the history was changed."
         return Cause("model switch", loss=True, why=why, marker=f"{former.model} → {request.model}")
     why = f"{len(changes.lost)} messages were taken out, {len(losses)} were shortened or edited."
-    return Cause(
-        "edit",
-        loss=True,
-        why=why,
-        marker="messages that were removed" if changes.lost else "messages that changed",
-    )
+    marker = "messages that were removed" if changes.lost else "messages that changed"
+    return Cause("edit", loss=True, why=why, marker=marker)
 
 
 def _explain_replacement(changes: MessageChanges, same: int) -> Cause:

@@ -25,9 +25,8 @@ _SHORTEST_STEM = 3
 def _stem(word: str) -> str:
     """Return a word in lower case without its ending; empty for a function word, such as "the"."""
     small = word.lower()
-    if small in word_list("function_words") or (
-        len(small) == 1 and small.isascii() and not small.isdigit()
-    ):
+    is_letter = len(small) == 1 and small.isascii() and not small.isdigit()
+    if is_letter or small in word_list("function_words"):
         return ""
     for ending in _ENDINGS:
         if small.endswith(ending) and len(small) - len(ending) >= _SHORTEST_STEM:
@@ -89,11 +88,12 @@ class Passages:
 
     def _window(self, place: int, held: Mapping[int, set[str]], share: float) -> "Coverage":
         """Return the coverage of the window that begins with sentence number `place`."""
+        first = self._sentences[place]
         if place + 1 not in held:
-            sentence = self._sentences[place]
-            return Coverage(share, sentence, sentence)
-        most = place + 1 if len(held[place + 1]) > len(held[place]) else place
-        return Coverage(share, self._sentences[most], " ".join(self._sentences[place : place + 2]))
+            return Coverage(share, first, first)
+        second = self._sentences[place + 1]
+        nearest = second if len(held[place + 1]) > len(held[place]) else first
+        return Coverage(share, nearest, f"{first} {second}")
 
 
 _NO_WORDS: set[str] = set()

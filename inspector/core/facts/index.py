@@ -36,11 +36,8 @@ def other_name(fact: Fact) -> tuple[WordRun, re.Pattern[str]] | None:
         (consecutive words that a text with the other name contains, pattern that the text must then match); None if
         the fact has no other name.
     """
-    if fact.kind == "url" and (request := _NUMBERED.search(fact.text)):
-        number = request[1]
-        return (number,), re.compile(rf"(?i)(?:{_BEFORE_NUMBER}){number}(?!\w)")
-    if fact.kind == "url" and (comment := _COMMENT.search(fact.text)):
-        return (comment[1],), re.compile(rf"(?<!\d){comment[1]}(?!\w)")
+    if fact.kind == "url":
+        return _other_name_of_url(fact.text)
     if fact.kind in ("number", "identifier") and fact.text.isdecimal() and len(fact.text) >= _LONG:
         return (fact.text,), re.compile(rf"(?<=[A-Za-z_]){fact.text}(?!\w)")
     return None
@@ -53,12 +50,25 @@ _LONG = 8
 """Fewest digits of a number that is recognised inside a word."""
 
 
+def _other_name_of_url(url: str) -> tuple[WordRun, re.Pattern[str]] | None:
+    request = _NUMBERED.search(url)
+    if request is not None:
+        number = request[1]
+        return (number,), re.compile(rf"(?i)(?:{_BEFORE_NUMBER}){number}(?!\w)")
+    comment = _COMMENT.search(url)
+    if comment is not None:
+        number = comment[1]
+        return (number,), re.compile(rf"(?<!\d){number}(?!\w)")
+    return None
+
+
 def key_run(fact_words: WordRun) -> WordRun:
     """Return up to three consecutive words of a fact, around its longest: every text that names it contains them."""
     if len(fact_words) < 4:
         return fact_words
     longest = max(range(len(fact_words)), key=lambda at: len(fact_words[at]))
-    begin = min(max(0, longest - 1), len(fact_words) - 3)
+    last_begin = len(fact_words) - 3
+    begin = min(max(0, longest - 1), last_begin)
     return fact_words[begin : begin + 3]
 
 
@@ -197,14 +207,12 @@ class BufferFacts:
         listed = tuple(messages)
         now = set(map(id, listed))  # the index keeps its messages alive, so no id is reused
         ids_added = now - self._identities
-        new = (
-            [self._index.number(message) for message in listed if id(message) in ids_added]
-            if ids_added
-            else []
-        )
-        return sorted(
-            self._index.number_by_id[identity] for identity in self._identities - now
-        ), new
+        added = list[int]()
+        if ids_added:
+            added = [self._index.number(message) for message in listed if id(message) in ids_added]
+        ids_removed = self._identities - now
+        removed = sorted(self._index.number_by_id[identity] for identity in ids_removed)
+        return removed, added
 
     def holds(self, fact: int) -> bool:
         """Does any message of the buffer contain the text of the fact?"""

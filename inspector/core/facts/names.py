@@ -31,16 +31,25 @@ def names(text: str, printed: bool = False) -> Iterator[Fact]:
     # No name contains white space; the surrounding text matters for numbers only.
     for run in dict.fromkeys(text.split()):
         for fact, start, end in _find_cached(run) if len(run) <= _LONG else _find(run):
-            if fact.kind == "number":
-                if not places:
-                    for match in _NUMBERED.finditer(text):
-                        places.setdefault(match.group(), []).append(match.start())
-                if all(
-                    _is_incidental(text, start=at + start, end=at + end, printed=printed)
-                    for at in places[run]
-                ):
-                    continue
-            yield fact
+            if fact.kind != "number":
+                yield fact
+                continue
+            if not places:
+                places = _find_numbered_runs(text)
+            is_incidental = all(
+                _is_incidental(text, start=at + start, end=at + end, printed=printed)
+                for at in places[run]
+            )
+            if not is_incidental:
+                yield fact
+
+
+def _find_numbered_runs(text: str) -> dict[str, list[int]]:
+    """Return the positions of each run of characters that contains a digit."""
+    places: dict[str, list[int]] = {}
+    for match in _NUMBERED.finditer(text):
+        places.setdefault(match.group(), []).append(match.start())
+    return places
 
 
 def _is_incidental(text: str, start: int, end: int, printed: bool) -> bool:
@@ -143,12 +152,14 @@ def _is_everyday(name: str) -> bool:
     if not parts or _HASH.fullmatch(name):
         return False
     words = [part.lower() for part in parts]
+    if max(map(len, words)) < 3:
+        return True
+    return len(words) < 4 and all(map(_is_everyday_word, words))
+
+
+def _is_everyday_word(word: str) -> bool:
     known_words = word_list("everyday")
-    everyday = (
-        len(word) == 1 or word in known_words or word.removesuffix("s") in known_words
-        for word in words
-    )
-    return (len(words) < 4 and all(everyday)) or max(map(len, words)) < 3
+    return len(word) == 1 or word in known_words or word.removesuffix("s") in known_words
 
 
 def _is_distinctive(number: str) -> bool:
@@ -175,9 +186,10 @@ def _is_any(text: str, start: int, end: int) -> bool:
         return False
     if "." in digits:
         return len(digits.strip("%0.").replace(".", "")) < 4
-    return len(digits) < 8 and not (
-        _CALLED.search(before) and not (before.endswith("#") and len(digits) == 6)
-    )
+    if len(digits) >= 8:
+        return False
+    is_colour = before.endswith("#") and len(digits) == 6
+    return is_colour or not _CALLED.search(before)
 
 
 _CALLED = rule("names.called")

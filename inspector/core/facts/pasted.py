@@ -162,12 +162,13 @@ def _wrapped_lines(lines: list[str]) -> set[int]:
     """Return the indices of the lines of paragraphs that are wrapped at one width."""
     places = set[int]()
     begin = 0
-    for at, line in enumerate([*lines, ""]):
+    for end, line in enumerate([*lines, ""]):
         if line.strip():
             continue
-        if _is_wrapped(lines[begin : at - 1]):
-            places.update(range(begin, at))
-        begin = at + 1
+        without_last_line = lines[begin : end - 1]
+        if _is_wrapped(without_last_line):
+            places.update(range(begin, end))
+        begin = end + 1
     return places
 
 
@@ -176,7 +177,9 @@ def _is_wrapped(lines: list[str]) -> bool:
     if len(lines) < _BROKEN - 1:
         return False
     widths = [len(line) for line in lines]
-    if min(widths) < _NARROW or max(widths) > _WIDE or max(widths) - min(widths) > _WIDTHS_APART:
+    narrowest = min(widths)
+    widest = max(widths)
+    if narrowest < _NARROW or widest > _WIDE or widest - narrowest > _WIDTHS_APART:
         return False
     return not any(map(_ITEM.match, lines))
 
@@ -188,10 +191,11 @@ def _find_last_words(lines: list[str], filled: list[int]) -> int:
     if begin <= filled[0] or len([at for at in filled if at >= begin]) > 3:
         begin = filled[-1]
     line = lines[begin].strip()
-    above = lines[max(at for at in filled if at < begin)]
+    filled_above = [at for at in filled if at < begin]
+    line_above = lines[filled_above[-1]]
     if len(line) > _LONGEST_REQUEST or not _SPEAKS.search(line) or _ITEM.match(line):
         return len(lines)
-    return len(lines) if _SECTION.match(above) else begin
+    return len(lines) if _SECTION.match(line_above) else begin
 
 
 _WIDTHS_APART = 25

@@ -22,14 +22,16 @@ def _texts() -> Mapping[str, str]:
     entries_by_name: dict[str, str] = {}
     for section, entries in tomllib.loads(resource("facts.toml").read_text("utf-8")).items():
         for name, text in entries.items():
-            parts = re.split(
-                r"\{([a-z_.]+)\}", text if section == "words" else re.sub(r"\n *", "", text)
-            )
-            parts[1::2] = [
-                entries_by_name[other if "." in other else f"{section}.{other}"]
-                for other in parts[1::2]
-            ]
-            entries_by_name[f"{section}.{name}"] = "".join(parts)
+            if section != "words":  # a pattern may be written in several indented lines
+                text = re.sub(r"\n *", "", text)
+            pieces = list[str]()
+            for place, piece in enumerate(re.split(r"\{([a-z_.]+)\}", text)):
+                is_reference = place % 2 == 1
+                if is_reference:
+                    full_name = piece if "." in piece else f"{section}.{piece}"
+                    piece = entries_by_name[full_name]
+                pieces.append(piece)
+            entries_by_name[f"{section}.{name}"] = "".join(pieces)
     return entries_by_name
 
 
@@ -79,9 +81,10 @@ def asks(sentence: str) -> bool:
     """Does the sentence ask for something to be done?"""
     if is_chinese(sentence):
         return _asks_in_chinese(_plain(sentence))
-    return _WANTED.search(sentence) is not None and (
-        sentence[-1] not in "?？" or _ASKED.search(sentence) is not None
-    )
+    if _WANTED.search(sentence) is None:
+        return False
+    is_question = sentence[-1] in "?？"
+    return not is_question or _ASKED.search(sentence) is not None
 
 
 def _plain(chinese: str) -> str:

@@ -75,11 +75,13 @@ def find_wishes(text: str) -> Iterator[Fact]:
 
 def _is_title(sentence: str) -> bool:
     """Is the sentence a title: three or more Words in Capitals, no other word in lower case, no full stop?"""
+    if sentence.endswith((".", "!", "?")):
+        return False
     words = [word for word in sentence.split() if word not in _SMALL]
-    capital = sum(word[0].isupper() and not word.isupper() for word in words)
-    return (
-        capital >= 3 and all(not word[0].islower() for word in words) and sentence[-1] not in ".!?"
-    )
+    if any(word[0].islower() for word in words):
+        return False
+    capitalised = [word for word in words if word[0].isupper() and not word.isupper()]
+    return len(capitalised) >= 3
 
 
 def find_decisions(text: str) -> Iterator[Fact]:
@@ -111,12 +113,13 @@ def find_errors(text: str, is_error: bool) -> Iterator[Fact]:
 
 def _first_failure(text: str) -> str:
     """Return the first line of a failed result that reports an error; if the result is short, its first line."""
-    begin = _EXIT.match(text)
-    lines = text[begin.end() if begin else 0 :].split("\n", _SEARCHED)[:_SEARCHED]
-    failure = next(
-        (line for line in lines if _FAILS.search(line)), lines[0] if len(lines) <= _FEW else ""
-    )
-    return failure.strip()
+    exit_note = _EXIT.match(text)
+    begin = exit_note.end() if exit_note is not None else 0
+    lines = text[begin:].split("\n", _SEARCHED)[:_SEARCHED]
+    for line in lines:
+        if _FAILS.search(line):
+            return line.strip()
+    return lines[0].strip() if len(lines) <= _FEW else ""
 
 
 def _prose(text: str, with_heads: bool = False) -> Iterator[str]:

@@ -84,13 +84,13 @@ def _rejection(text: str) -> str:
 
 def _typed(text: str, part: int) -> Iterator[UserWords]:
     wrapped = list(_WRAPPED.finditer(text)) if "</" in text else []
-    if wrapped:
-        for match in wrapped:
-            yield UserWords(
-                _own(match[2]), "command" if match[1] == "command-args" else "message", part
-            )
-    else:
+    if not wrapped:
         yield UserWords(_own(text), "message", part)
+        return
+    for match in wrapped:
+        element, content = match[1], match[2]
+        is_command = element == "command-args"
+        yield UserWords(_own(content), "command" if is_command else "message", part)
 
 
 def _own(text: str) -> str:

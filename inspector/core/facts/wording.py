@@ -110,8 +110,9 @@ class Saying:
         Return the whole sentence if it has no such clause.
         """
         longest = max(_CLAUSE.split(self.bare), key=len).strip(_ENDS)
-        enough = 2 * len(longest) >= len(self.bare) and len(longest.encode()) >= SHORTEST
-        return longest if enough and (not self.binds or may_bind(longest)) else self.bare
+        is_main = 2 * len(longest) >= len(self.bare) and len(longest.encode()) >= SHORTEST
+        keeps_demand = not self.binds or may_bind(longest)
+        return longest if is_main and keeps_demand else self.bare
 
     @cached_property
     def exact(self) -> frozenset[str]:
@@ -164,9 +165,9 @@ def judge(saying: Saying, passages: Passages) -> Echo:
     if _is_gone(cover, saying.content):
         # Words of another language cannot be compared.
         is_translated = is_chinese(saying.text) != passages.is_in_chinese
-        return Echo(
-            "unsure" if is_translated else "gone", nearest if cover.share else "", cover.share
-        )
+        if not cover.share:
+            nearest = ""
+        return Echo("unsure" if is_translated else "gone", nearest, cover.share)
     for window in (cover, *passages.covering(saying.content, _least_share(saying))):
         if _is_carried(saying, window):
             return Echo("carried", window.sentence[:_NEAREST], window.share)
@@ -214,7 +215,9 @@ def judge_error(text: str, passages: Passages) -> Echo:
     if len(words) > _FEW and cover.share >= CARRIED:
         return Echo("carried", nearest, cover.share)
     if _is_gone(cover, words):
-        return Echo("gone", nearest if cover.share else "", cover.share)
+        if not cover.share:
+            nearest = ""
+        return Echo("gone", nearest, cover.share)
     return Echo("unsure", nearest, cover.share)
 
 

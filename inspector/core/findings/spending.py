@@ -94,7 +94,7 @@ class SessionCost:
     """The cost of some threads of a session. US dollars."""
 
     threads: tuple[ThreadCost, ...]
-    nobodys: ThreadBill | None
+    unassigned: ThreadBill | None
     """The bill of side calls whose thread is not recorded; None if there are none."""
     bill: Bill | None
     """The sum of all calls that report usage; None if one of them has no price."""
@@ -103,7 +103,7 @@ class SessionCost:
     @property
     def bills(self) -> tuple[ThreadBill, ...]:
         """Return the bills that `bill` is the sum of."""
-        return self.threads if self.nobodys is None else (*self.threads, self.nobodys)
+        return self.threads if self.unassigned is None else (*self.threads, self.unassigned)
 
     @property
     def beside(self) -> Decimal | None:
@@ -172,17 +172,15 @@ def _whole_cost(same: SameObject) -> SessionCost:
 
 
 def _find_cost(session: Session, of: Thread | None) -> SessionCost:
-    *bills, nobodys = session_bills(session)
+    *bills, unassigned = session_bills(session)
     costs = tuple(_thread_cost(session, bill) for bill in bills if of is None or bill.thread is of)
-    cost = SessionCost(
-        costs, nobodys=nobodys if of is None and nobodys.calls else None, bill=None, what_ifs=()
-    )
+    is_counted = of is None and bool(unassigned.calls)
+    cost = SessionCost(costs, unassigned=unassigned if is_counted else None, bill=None, what_ifs=())
     total = sum_bills(bill.bill for bill in cost.bills)
     if total is None:
         return cost
-    return replace(
-        cost, bill=total, what_ifs=what_ifs([thread_cost.thread for thread_cost in costs], total)
-    )
+    threads = [thread_cost.thread for thread_cost in costs]
+    return replace(cost, bill=total, what_ifs=what_ifs(threads, total))
 
 
 def _thread_cost(session: Session, of: ThreadBill) -> ThreadCost:

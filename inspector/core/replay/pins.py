@@ -178,11 +178,11 @@ class PinIndex:
         """The words of each pin without its first and last word, which may be parts of longer words in a message."""
         self._by_word = dict[str, list[int]]()
         self._wordless = list[int]()
-        for n, inner in enumerate(self._inner):
+        for number, inner in enumerate(self._inner):
             if inner:
-                self._by_word.setdefault(max(inner, key=len), []).append(n)
+                self._by_word.setdefault(max(inner, key=len), []).append(number)
             else:
-                self._wordless.append(n)
+                self._wordless.append(number)
         self._by_content = _index_by_content(self._sayings)
         self._read: dict[int, tuple[Message, tuple[int, ...]]] = {}
         """(message, numbers of pins) by `id()` of the message, which is kept alive so that its id is not reused."""
@@ -203,10 +203,10 @@ class PinIndex:
         words = set(_WORD.findall(text))
         likely = [*self._wordless]
         for word in self._by_word.keys() & words:
-            likely += [n for n in self._by_word[word] if self._inner[n] <= words]
+            likely += [number for number in self._by_word[word] if self._inner[number] <= words]
         if likely:
             line = join_lines(text)
-            yield from (n for n in likely if self._sayings[n].is_in_line(line))
+            yield from (number for number in likely if self._sayings[number].is_in_line(line))
 
     def likely_paraphrased(self, message: Message, among: Set[int]) -> set[int]:
         """Return the pins of `among` that the message may paraphrase, judged by its words. O(text)."""
@@ -239,7 +239,7 @@ def _index_by_content(sayings: Sequence[Saying]) -> dict[str, set[int]]:
 
 
 class PinTracker:
-    """Follows the pins through a sequence of buffers: report the changes of the buffer, then `settle` each request."""
+    """Follows the pins through a sequence of buffers: report the changes, then call `note_request` for each request."""
 
     def __init__(self, index: PinIndex) -> None:
         """Begin with an empty buffer."""
@@ -258,12 +258,12 @@ class PinTracker:
         self._open: list[PinSpan | None] = [None] * len(index.pins)
         self._spans: list[list[PinSpan]] = [[] for _ in index.pins]
         self._starts: dict[int, list[int]] = {}
-        for n, pin in enumerate(index.pins):
-            self._starts.setdefault(pin.request, []).append(n)
+        for number, pin in enumerate(index.pins):
+            self._starts.setdefault(pin.request, []).append(number)
         self._system: Message | None = None
         self._last = -1
 
-    def prompt(self, system: str | None) -> None:
+    def set_prompt(self, system: str | None) -> None:
         """Set the current system prompt, which is followed like a message; None if it is not recorded."""
         former = self._system
         if system == (former.text if former is not None else None):
@@ -273,7 +273,7 @@ class PinTracker:
         added = () if self._system is None else (self._system,)
         self.change(removed, added)
 
-    def become(self, messages: Iterable[Message], cause: str = "") -> None:
+    def replace_buffer(self, messages: Iterable[Message], cause: str = "") -> None:
         """Replace the messages of the buffer. `cause` describes the change. O(messages)."""
         now = {id(message): message for message in messages}
         if self._system is not None:
@@ -288,72 +288,72 @@ class PinTracker:
         for message in removed:
             self._buffer.pop(id(message), None)
             held = self._index.held(message)
-            for n in held:
-                self._verbatim[n].pop(id(message), None)
+            for number in held:
+                self._verbatim[number].pop(id(message), None)
             fallen.update(held)
             paraphrased = self._paraphrased.pop(id(message), set())
-            for n in paraphrased:
-                del self._nearly[n][id(message)]
+            for number in paraphrased:
+                del self._nearly[number][id(message)]
             fallen |= paraphrased
         for message in added:
             checkpoint()
             self._buffer[id(message)] = message
-            for n in self._index.held(message):
-                self._verbatim[n][id(message)] = message
-                self._touched.add(n)
+            for number in self._index.held(message):
+                self._verbatim[number][id(message)] = message
+                self._touched.add(number)
             if self._watched:
-                for n in self._index.likely_paraphrased(message, self._watched):
-                    self._compare(n, message)
-        for n in fallen:
-            self._cause[n] = cause
-            self._touched.add(n)
-        for n in fallen - self._watched:
-            if not self._verbatim[n]:
-                self._watch(n)
+                for number in self._index.likely_paraphrased(message, self._watched):
+                    self._compare(number, message)
+        for number in fallen:
+            self._cause[number] = cause
+            self._touched.add(number)
+        for number in fallen - self._watched:
+            if not self._verbatim[number]:
+                self._watch(number)
 
-    def _watch(self, n: int) -> None:
+    def _watch(self, number: int) -> None:
         """Start searching for paraphrases of a pin that no message contains verbatim."""
         checkpoint()
-        self._watched.add(n)
+        self._watched.add(number)
         for message in self._buffer.values():
-            self._compare(n, message)
+            self._compare(number, message)
 
-    def _compare(self, n: int, message: Message) -> None:
+    def _compare(self, number: int, message: Message) -> None:
         """Record the similarity of a message to a pin, if the message paraphrases the pin."""
-        similarity = self._index.paraphrase(n, message)
+        similarity = self._index.paraphrase(number, message)
         if similarity is not None:
-            self._nearly[n][id(message)] = similarity
-            self._paraphrased[id(message)].add(n)
-            self._touched.add(n)
+            self._nearly[number][id(message)] = similarity
+            self._paraphrased[id(message)].add(number)
+            self._touched.add(number)
 
-    def settle(self, request: int) -> None:
+    def note_request(self, request: int) -> None:
         """Record the states of the pins at a request whose buffer is the current one."""
         self._last = request
-        for n in self._starts.pop(request, ()):
-            self._begun.add(n)
-            self._touched.add(n)
-            if not self._verbatim[n] and n not in self._watched:
-                self._watch(n)
-        for n in self._touched & self._begun:
-            if self._verbatim[n] and n in self._watched:
-                self._stop_watching(n)
-            self._enter(n, request)
-        self._touched = {n for n in self._touched if n not in self._begun}
+        for number in self._starts.pop(request, ()):
+            self._begun.add(number)
+            self._touched.add(number)
+            if not self._verbatim[number] and number not in self._watched:
+                self._watch(number)
+        for number in self._touched & self._begun:
+            if self._verbatim[number] and number in self._watched:
+                self._stop_watching(number)
+            self._enter(number, request)
+        self._touched = {number for number in self._touched if number not in self._begun}
 
-    def _stop_watching(self, n: int) -> None:
-        self._watched.discard(n)
-        for identity in self._nearly[n]:
-            self._paraphrased[identity].discard(n)
-        self._nearly[n].clear()
+    def _stop_watching(self, number: int) -> None:
+        self._watched.discard(number)
+        for identity in self._nearly[number]:
+            self._paraphrased[identity].discard(number)
+        self._nearly[number].clear()
 
-    def _enter(self, n: int, request: int) -> None:
+    def _enter(self, number: int, request: int) -> None:
         """If the state of a pin has changed, end its current span and start the next."""
-        span = self._open[n]
-        now = self._now(n, request)
+        span = self._open[number]
+        now = self._now(number, request)
         if span is not None:
-            if span.state == now.state and self._is_still_in(n, span.message, now.message):
+            if span.state == now.state and self._is_still_in(number, span.message, now.message):
                 return
-            self._spans[n].append(
+            self._spans[number].append(
                 PinSpan(
                     span.first,
                     last=request - 1,
@@ -362,24 +362,24 @@ class PinTracker:
                     message=span.message,
                 )
             )
-        self._open[n] = now
+        self._open[number] = now
 
-    def _is_still_in(self, n: int, message: str, current: str) -> bool:
+    def _is_still_in(self, number: int, message: str, current: str) -> bool:
         """Does the message with id `message` still contain or paraphrase a pin? `current`: id in the new span."""
         if message == current:
             return True
-        holders = self._verbatim[n] or self._nearly[n]
+        holders = self._verbatim[number] or self._nearly[number]
         return any(self._buffer[identity].id == message for identity in holders)
 
-    def _now(self, n: int, request: int) -> PinSpan:
+    def _now(self, number: int, request: int) -> PinSpan:
         """Return the state of a pin in the buffer, as a span of one request."""
-        if self._verbatim[n]:
-            holder = next(iter(self._verbatim[n].values()))
+        if self._verbatim[number]:
+            holder = next(iter(self._verbatim[number].values()))
             return PinSpan(request, last=request, state="verbatim", message=holder.id)
-        if self._nearly[n]:
-            shares = {identity: share for identity, (share, _) in self._nearly[n].items()}
+        if self._nearly[number]:
+            shares = {identity: share for identity, (share, _) in self._nearly[number].items()}
             nearest = max(shares, key=lambda identity: shares[identity])
-            _, sentence = self._nearly[n][nearest]
+            _, sentence = self._nearly[number][nearest]
             return PinSpan(
                 request,
                 last=request,
@@ -387,7 +387,7 @@ class PinTracker:
                 evidence=sentence,
                 message=self._buffer[nearest].id,
             )
-        return PinSpan(request, last=request, state="gone", evidence=self._cause[n])
+        return PinSpan(request, last=request, state="gone", evidence=self._cause[number])
 
     def histories(self) -> tuple[PinHistory, ...]:
         """Return the histories of all pins up to the last request."""
@@ -416,9 +416,9 @@ def recorded_pins(thread: Thread, index: PinIndex) -> tuple[PinHistory, ...]:
     }
     for request, (removed, added) in zip(thread.requests, buffer_changes(thread), strict=True):
         checkpoint(request.index, len(thread.requests))
-        tracker.prompt(request.prompt.system)
+        tracker.set_prompt(request.prompt.system)
         tracker.change(removed, added, _words(compactions.get(request.index)))
-        tracker.settle(request.index)
+        tracker.note_request(request.index)
     return tracker.histories()
 
 

@@ -266,13 +266,13 @@ class _ReplayBook(ReportBook):
         self.ledger.arrive(done.arrival.new, done.index)
         if is_rewritten:
             self.ledger.change(done.start.messages, None)
-        self._pinned.prompt(done.start.prompt.system)
+        self._pinned.set_prompt(done.start.prompt.system)
         if done.arrival.grown and not is_rewritten:
             self._pinned.change((), done.arrival.new)
         else:
-            self._pinned.become(done.start.messages, UNANNOUNCED)
+            self._pinned.replace_buffer(done.start.messages, UNANNOUNCED)
         steps = self._steps(done.before, done.start.messages, done.index, before_request=done.index)
-        self._pinned.settle(done.index)
+        self._pinned.note_request(done.index)
         self.ledger.arrive(done.answer, done.index)
         self._pinned.change((), done.answer)
         steps += self._steps(
@@ -316,7 +316,7 @@ class _ReplayBook(ReportBook):
             if new is not messages and new != messages:
                 at = At(before_request, outcome.tier)
                 self.ledger.change(new, at)
-                self._pinned.become(new, outcome.tier)
+                self._pinned.replace_buffer(new, outcome.tier)
                 compactions.append(self._compacted(at, messages, new, index))
             messages = new
         return compactions

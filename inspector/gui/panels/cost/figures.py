@@ -236,7 +236,7 @@ def _total_words(whole: SessionCost, cost: ThreadCost) -> str:
     part = subtotal_words(
         cost.subtotal.usd, cost.subtotal.unpriced, output_is_final=cost.output_is_final
     )
-    if len(whole.threads) <= 1 and whole.nobodys is None:
+    if len(whole.threads) <= 1 and whole.unassigned is None:
         return f"Cost {part}" if part.startswith("unknown") else f"Cost of this session: {part}"
     session = subtotal_words(
         whole.subtotal.usd, whole.subtotal.unpriced, output_is_final=whole.output_is_final
