@@ -264,8 +264,5 @@ def _request(need: Need) -> dict[str, Any]:
         case RemoteCompact(instructions, messages):
             return {"instructions": instructions, "messages": [message.id for message in messages]}
         case _:
-            return {
-                name: value
-                for name in ("path", "name", "max_chars")
-                if (value := getattr(need, name, None))
-            }
+            fields = {name: getattr(need, name, None) for name in ("path", "name", "max_chars")}
+            return {name: value for name, value in fields.items() if value}

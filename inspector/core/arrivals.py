@@ -185,7 +185,7 @@ def _view_before(thread: Thread, at: int, arrival: Arrival) -> View:
     if at < len(thread.requests):
         request = thread.requests[at]
         # The client re-sends content that the provider cleared earlier.
-        is_cleared_again = at and request.edits
+        is_cleared_again = at > 0 and bool(request.edits)
         if request.asked is not None and not is_cleared_again:
             return request.asked
     last = thread.requests[at - 1].view

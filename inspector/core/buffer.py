@@ -166,9 +166,9 @@ class View:
         if under is None:
             return tuple(self.stretch._more[start : self.length])
         if start >= under.length:
-            return tuple(
-                self.stretch._more[start - under.length : max(0, self.length - under.length)]
-            )
+            own_start = start - under.length
+            own_end = max(0, self.length - under.length)
+            return tuple(self.stretch._more[own_start:own_end])
         return self._tail_of_many(start)
 
     def _tail_of_many(self, start: int) -> tuple[Message, ...]:

@@ -44,12 +44,13 @@ class Prefix(Sequence[T_co], Generic[T_co]):
 
     def _slice(self, start: int, stop: int, step: int) -> tuple[T_co, ...]:
         """Return the items of a slice with these bounds."""
+        if step != 1:
+            return tuple(self[place] for place in range(start, stop, step))
         length = self._length
-        if step == 1 and stop <= length:
+        if stop <= length:
             return tuple(self._items[start:stop])
-        if step == 1:
-            return (*self._items[start:length], *self._then[max(0, start - length) : stop - length])
-        return tuple(self[place] for place in range(start, stop, step))
+        then_start = max(0, start - length)
+        return (*self._items[start:length], *self._then[then_start : stop - length])
 
     def __iter__(self) -> Iterator[T_co]:
         return chain(islice(iter(self._items), self._length), self._then)

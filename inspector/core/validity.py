@@ -150,10 +150,10 @@ def _turn_ends(messages: Sequence[Message]) -> list[int]:
 
 
 def _check_calls(call_id: str, calls: list[int], answers: list[int], ends: list[int]) -> _Troubles:
-    for n, at in enumerate(calls):
-        if n and call_id:
+    for number, at in enumerate(calls):
+        if number and call_id:
             yield at, "duplicate-call", f"The call id {call_id} is used a second time."
-        answer = answers[n] if n < len(answers) else -1
+        answer = answers[number] if number < len(answers) else -1
         if answer < at:
             yield at, "call-without-result", f"The call {call_id} is never answered."
         elif answer >= ends[at]:
@@ -162,8 +162,9 @@ def _check_calls(call_id: str, calls: list[int], answers: list[int], ends: list[
 
 
 def _check_answers(call_id: str, answers: list[int], calls: list[int]) -> _Troubles:
-    for n, at in enumerate(answers):
-        if n < len(calls) and calls[n] < at:
+    for number, at in enumerate(answers):
+        follows_its_call = number < len(calls) and calls[number] < at
+        if follows_its_call:
             continue
         if calls and calls[0] < at:
             yield at, "duplicate-answer", f"The call {call_id} is answered a second time."

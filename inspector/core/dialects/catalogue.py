@@ -78,11 +78,9 @@ def event_of(row: Any) -> Mapping[str, Any] | None:
         return object_in(row) or None
     inner = row.get("data")
     event = object_in(inner) if isinstance(inner, str) else inner
-    return (
-        event
-        if event and isinstance(event, Mapping) and ("event" in row or "type" not in row)
-        else row
-    )
+    if event and isinstance(event, Mapping) and ("event" in row or "type" not in row):
+        return event
+    return row
 
 
 def assemble(dialect: Dialect, stream: Iterable[Any]) -> StreamAssembler:

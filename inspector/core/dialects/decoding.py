@@ -134,7 +134,10 @@ def _brotli(data: bytes) -> Iterator[bytes]:
         for at in range(0, len(data), _BLOCK):
             piece = unpacker.process(data[at : at + _BLOCK], output_buffer_limit=_PIECE)
             yield piece
-            while not unpacker.is_finished() and (piece or not unpacker.can_accept_more_data()):
+            while not unpacker.is_finished():
+                has_more = bool(piece) or not unpacker.can_accept_more_data()
+                if not has_more:
+                    break
                 piece = unpacker.process(b"", output_buffer_limit=_PIECE)
                 yield piece
 

@@ -280,11 +280,9 @@ def _as_single(dialect: Dialect, messages: Sequence[Message], calls: Mapping[str
 
 def _as_list(written: Any) -> Any:
     content = written.get("content")
-    return (
-        {**written, "content": [{"type": "text", "text": content}]}
-        if isinstance(content, str)
-        else written
-    )
+    if isinstance(content, str):
+        return {**written, "content": [{"type": "text", "text": content}]}
+    return written
 
 
 # -- a list of items

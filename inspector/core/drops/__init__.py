@@ -146,18 +146,22 @@ def _count_settled(former: Drops, thread: Thread) -> int:
     The last request of the shorter thread may have changed, because it may have been in progress.
     """
     requests = thread.requests
-    if former.thread != thread.id or not former.count <= len(requests):
+    if former.thread != thread.id or former.count > len(requests):
         return 0
-    settled = former.count
-    for request in reversed(former.last):
-        if settled > 0 and requests[settled - 1] is request:
-            break
-        settled -= 1
-    else:
-        return 0
+    settled = _count_same(former, requests)
     old = [compaction for compaction in former.compactions if compaction.before_request < settled]
     new = [compaction for compaction in thread.compactions if compaction.before_request < settled]
     return settled if old == new else 0
+
+
+def _count_same(former: Drops, requests: Sequence[Request]) -> int:
+    """Return the number of requests up to the newest of the last known ones that is still the same; 0 if none is."""
+    count = former.count
+    for request in reversed(former.last):
+        if count > 0 and requests[count - 1] is request:
+            return count
+        count -= 1
+    return 0
 
 
 _Announced = tuple[int, Compaction]
@@ -166,9 +170,9 @@ _Announced = tuple[int, Compaction]
 def _index_compactions(compactions: Sequence[Compaction]) -> Mapping[int, _Announced]:
     """Return compactions by request. Of several before one request, a summary takes precedence over a clean-up."""
     compaction_at: dict[int, _Announced] = {}
-    for n, compaction in enumerate(compactions):
+    for number, compaction in enumerate(compactions):
         if compaction.kind == "summary" or compaction.before_request not in compaction_at:
-            compaction_at[compaction.before_request] = n, compaction
+            compaction_at[compaction.before_request] = number, compaction
     return compaction_at
 
 

@@ -226,11 +226,9 @@ def _describe_smaller_prompt(former: Request, request: Request) -> str:
         and len(after.system) < len(before.system)
     ):
         return "the system prompt became shorter"
-    return (
-        "tools are described in other words"
-        if after.tools is not None and before.tools != after.tools
-        else ""
-    )
+    if after.tools is not None and before.tools != after.tools:
+        return "tools are described in other words"
+    return ""
 
 
 def _excerpt(message: Message) -> str:

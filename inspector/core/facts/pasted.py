@@ -60,20 +60,24 @@ def _announced_lines(lines: list[str]) -> set[int]:
     filled = _filled_places(lines)
     if len(filled) < 2:
         return set()
-    first = filled[0]
+    first, second, *_ = filled
     head = lines[first].strip()[:_LONGEST]
     last = _find_last_words(lines, filled)
-    if last == filled[1] and _OF_IT.search(head):  # else no pasted text would remain
+    if last == second and _OF_IT.search(head):  # else no pasted text would remain
         last = len(lines)
     if _PRINTS.search(head):
-        gap = _find_line(lines, range(filled[1], last), _is_blank)
-        return set(range(first + 1, last if gap is None else gap))
-    resumed = _find_line(lines, range(filled[1], last), _RESUMES.match)
+        gap = _find_line(lines, range(second, last), _is_blank)
+        end = last if gap is None else gap
+        return set(range(first + 1, end))
+    resumed = _find_line(lines, range(second, last), _RESUMES.match)
     end = last if resumed is None else resumed
-    if _is_announcement(head, [line.strip() for line in lines[first + 1 : end]]):
+    body = [line.strip() for line in lines[first + 1 : end]]
+    if _is_announcement(head, body):
         return set(range(first + 1, end))
     is_about_above = last < len(lines) and _ABOVE.search(lines[last]) is not None
-    return set(range(last)) if is_about_above and len(filled) > 3 else set()
+    if is_about_above and len(filled) > 3:
+        return set(range(last))
+    return set()
 
 
 def _find_line(

@@ -109,7 +109,8 @@ def retold_rules(message: Message) -> Iterator[Fact]:
 def _quotes_wish(quoted: re.Match[str]) -> bool:
     """Is a quotation in a summary a whole item, or attributed to the user? If not, it is part of an explanation."""
     text = quoted.string
-    before = text[text.rfind("\n", 0, quoted.start()) + 1 : quoted.start()]
+    line_start = text.rfind("\n", 0, quoted.start()) + 1
+    before = text[line_start : quoted.start()]
     if _USERS.search(before):
         return True
     return not _INSIDE.match(text, quoted.end()) and not re.search(r"\w[\w'’]*\s*$", before)

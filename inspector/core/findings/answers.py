@@ -148,11 +148,9 @@ def _fullest_words(
 
 
 def _window_share(share: float) -> str:
-    return (
-        per_cent(share, places=1)
-        if share >= 0.001
-        else f"less than {per_cent(part=0.001, places=1)}"
-    )
+    if share >= 0.001:
+        return per_cent(share, places=1)
+    return f"less than {per_cent(part=0.001, places=1)}"
 
 
 def _filling_words(

@@ -68,9 +68,9 @@ def find_changed_prompt(former: Prompt, now: Prompt) -> MissExplanation | None:
     if former is now or former == now:
         return None
     if former.tools is not None and now.tools is not None and former.tools != now.tools:
-        return MissExplanation(
-            "tools-changed", break_words.say_tools_changed(*compare_tools(former, now))
-        )
+        removed, added, changed = compare_tools(former, now)
+        evidence = break_words.say_tools_changed(removed, added, changed)
+        return MissExplanation("tools-changed", evidence)
     if former.system is not None and now.system is not None and former.system != now.system:
         return MissExplanation(
             "tools-changed",

@@ -117,9 +117,12 @@ def _sections(text: str, base: ClientCategory) -> Iterator[TextPiece]:
     while match is not None:
         if match.start() > at:
             yield _other(base, text[at : match.start()])
-        own = _end(text, match)  # a section with an end marker holds no other section
-        after = _SECTION.search(text, own if own < len(text) else match.end())
-        end = min(own, after.start() if after else len(text))
+        end = _end(text, match)
+        has_end_marker = end < len(text)
+        # A section with an end marker holds no other section.
+        after = _SECTION.search(text, end if has_end_marker else match.end())
+        if after is not None:
+            end = min(end, after.start())
         yield _section(match, text[match.start() : end], base)
         at = end
         match = after
@@ -398,9 +401,9 @@ def sized(
 
     Together with the tokens that are not recorded they sum to the tokens of `pressure`.
     """
-    counted = composition(
-        size.estimator, view if isinstance(view, View) else Stretch(own=tuple(view)).view(), prompt
-    )
+    if not isinstance(view, View):
+        view = Stretch(own=tuple(view)).view()
+    counted = composition(size.estimator, view, prompt)
     if pressure.tokens is None or not counted:
         return ()
     recorded = pressure.tokens - size.scale.beside

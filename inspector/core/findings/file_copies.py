@@ -58,11 +58,9 @@ def _failed_calls(messages: Sequence[Message]) -> set[str]:
 
 
 def _outdate(copy: FileCopy, place: int) -> FileCopy:
-    return (
-        copy
-        if copy.is_stale
-        else FileCopy(copy.path, copy.message, copy.is_written, changed_by=place)
-    )
+    if copy.is_stale:
+        return copy
+    return FileCopy(copy.path, copy.message, copy.is_written, changed_by=place)
 
 
 def _changed_paths(message: Message, failed: set[str]) -> Iterator[str]:

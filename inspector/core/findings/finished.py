@@ -84,7 +84,8 @@ class FinishedWork:
             for call in message.calls:
                 calls[call.id] = _kind_of_work(call)
             result = message.result
-            if result is None or not (kind := calls.get(result.call_id, "")):
+            kind = calls.get(result.call_id, "") if result is not None else ""
+            if result is None or not kind:
                 continue
             if result.is_error or kind != _LOOK:  # an error text that a look-up shows is no failure
                 kinds[place] = kind
@@ -148,10 +149,10 @@ class FinishedWork:
         if len(words) < _LEAST_WORDS or is_lasting(text):
             return False
         least_count = CARRIED * len(words)
-        return any(
-            at >= place and len(words & done) >= least_count and self._speeches_after(at)
-            for at, done in self._completions
-        )
+        for at, done in self._completions:
+            if at >= place and len(words & done) >= least_count and self._speeches_after(at):
+                return True
+        return False
 
     @cached_property
     def _completions(self) -> Sequence[tuple[int, frozenset[str]]]:
@@ -207,11 +208,9 @@ def find_made_outside(messages: Iterable[Message]) -> frozenset[str]:
 
 def _makes_outside(call: ToolCall) -> bool:
     command = command_of(call)
-    return (
-        _MAKES.search(command) is not None
-        if command
-        else _MAKING_TOOL.search(call.name) is not None
-    )
+    if command:
+        return _MAKES.search(command) is not None
+    return _MAKING_TOOL.search(call.name) is not None
 
 
 def _kind_of_work(call: ToolCall) -> str:

@@ -264,11 +264,10 @@ class _AgainWalk:
 
     def _price_speech(self, tokens: int, request: int) -> Decimal | None:
         requests = self._thread.requests
-        return (
-            self._price(tokens, 0, 1, _without_cache(requests[request]))
-            if request < len(requests)
-            else None
-        )
+        if request >= len(requests):
+            return None
+        following = _without_cache(requests[request])
+        return self._price(tokens, called=0, calls=1, following=following)
 
 
 def _without_cache(request: Request) -> Request:

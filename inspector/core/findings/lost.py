@@ -235,9 +235,8 @@ class _Recorded:
         readable = [
             compaction for compaction in self._thread.compactions_at(at) if compaction.is_readable
         ]
-        summary = next(
-            (compaction.summary for compaction in readable if compaction.summary is not None), None
-        )
+        summaries = (compaction.summary for compaction in readable)
+        summary = next((message for message in summaries if message is not None), None)
         if self._is_brief or summary is None or not before or self._begins_late(at):
             return ()
         return inventions(summary, (*before, *self._ground.arrivals[at].new))
@@ -247,11 +246,9 @@ class _Recorded:
         return self._thread.begins_late and at == min(self._announced)
 
     def _sizes(self, at: int) -> tuple[int | None, int | None]:
-        return (
-            (None, None)
-            if self._is_brief
-            else change_sizes(self._thread, self._ground.sizes.pressures, at).tokens
-        )
+        if self._is_brief:
+            return None, None
+        return change_sizes(self._thread, self._ground.sizes.pressures, at).tokens
 
     def _announce(self, loss: CompactionLoss) -> CompactionLoss:
         at = loss.before_request

@@ -54,11 +54,9 @@ class RecordedStep:
     @property
     def name(self) -> str:
         """Return `auto compaction`, `micro-compaction`, `rewind`."""
-        return (
-            f"{self.trigger} {self.kind}"
-            if self.trigger and self.trigger not in self.kind
-            else self.kind
-        )
+        if self.trigger and self.trigger not in self.kind:
+            return f"{self.trigger} {self.kind}"
+        return self.kind
 
     @property
     def outcome(self) -> Outcome[None]:

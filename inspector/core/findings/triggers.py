@@ -149,11 +149,9 @@ def client_trigger(
             client, tokens=tuple(sizes), window=window, observed=True, version=version
         )
     highest = None if _lacks_triggers(thread) else trigger_by_rules(session, window)
-    return (
-        ClientTrigger(client, tokens=(highest,), window=window, observed=False, version=version)
-        if highest
-        else None
-    )
+    if not highest:
+        return None
+    return ClientTrigger(client, tokens=(highest,), window=window, observed=False, version=version)
 
 
 def trigger_by_rules(session: Session, window: int | None) -> int | None:

@@ -152,7 +152,8 @@ def filed_at(thread: Thread, at: int) -> Filed:
         for compaction in thread.compactions
         if compaction.summary is not None
     }
-    return Filed(thread.records, thread.trailing if at >= len(thread.requests) else (), kept_counts)
+    trailing = thread.trailing if at >= len(thread.requests) else ()
+    return Filed(thread.records, trailing, kept_counts)
 
 
 def reports_at(thread: Thread, at: int) -> tuple[CallReport, ...]:
@@ -232,7 +233,8 @@ def running_at(policy: Policy[Any, Any], settings: Any, thread: Thread, at: int)
     for request in _requests_to_learn(policy, thread, at):
         sent = PolicyContext(request.buffer(), settings, running, moment)
         raw, _ = acting(policy, sent).measure(sent)
-        running = policy.learn(running, settings, raw, request.usage.prompt if request.usage else 0)
+        reported = request.usage.prompt if request.usage else 0
+        running = policy.learn(running, settings, raw, reported)
     return running
 
 

@@ -52,8 +52,9 @@ def remove_parts(
     remaining = []
     for message in messages:
         parts = tuple(part for part in message.parts if not is_removed(part))
-        if parts:
-            remaining.append(
-                message if len(parts) == len(message.parts) else replace(message, parts=parts)
-            )
+        if not parts:
+            continue
+        if len(parts) != len(message.parts):
+            message = replace(message, parts=parts)
+        remaining.append(message)
     return tuple(remaining)

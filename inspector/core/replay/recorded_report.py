@@ -191,7 +191,8 @@ class _RecordedBook(ReportBook):
             self._walk.close()
         if self.rows:
             called = self._summaries(end, self._thread.requests[-1].time)
-            self.rows[-1] = replace(self.rows[-1], spent=total((self.rows[-1].spent, called)))
+            last_row = self.rows[-1]
+            self.rows[-1] = replace(last_row, spent=total((last_row.spent, called)))
             self._enter_compactions(end, called)
 
     def _enter_compactions(self, index: int, called: Spending) -> None:

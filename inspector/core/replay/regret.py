@@ -38,17 +38,17 @@ _IS_SET = re.compile(r"(?:, ?\w+)* *(?::=|=(?!=))")
 def _is_used(text: str, fact: Fact) -> bool:
     """Does the text use the fact as a whole word? A name that the text itself defines or sets is not used."""
     at = text.find(fact.text)
-    length = len(fact.text)
     is_named = False
     while at >= 0:
+        end = at + len(fact.text)
         before = text[max(0, at - 60) : at]
-        after = text[at + length : at + length + 40]
+        after = text[end : end + 40]
         if fact.kind == "identifier" and (_DEFINES.search(before) or _IS_SET.match(after)):
             return False
         continuation = _DIGITS_CONTINUE if fact.kind == "number" else _NAME_CONTINUES
         is_part = continuation.match(after) or (before and _NAME_BEGAN.search(before))
         is_named = is_named or not is_part
-        at = text.find(fact.text, at + length)
+        at = text.find(fact.text, end)
     if is_named:
         return True
     other = other_name(fact)
@@ -349,10 +349,8 @@ class LossLedger:
         for fact in sorted(named):
             loss = self._lost[fact]
             if loss.at.is_readable and not self._buffer.holds(fact):
-                caller = next(
-                    (call for call, arguments in calls if _is_used(arguments, loss.fact)), None
-                )
-                self._regret(loss, message, request, caller)
+                callers = (call for call, arguments in calls if _is_used(arguments, loss.fact))
+                self._regret(loss, message, request, next(callers, None))
         self._forget(named)
 
     def _regret(self, loss: Loss, message: Message, request: int, caller: ToolCall | None) -> None:
@@ -371,10 +369,9 @@ class LossLedger:
         for call in message.calls:
             former = self._reads.call(call)
             if former is not None and former not in self._buffer and former in self._removed:
-                self._reads.expect(
-                    call.id,
-                    self._reread(call, at=self._removed[former], message=message, request=request),
-                )
+                removed_at = self._removed[former]
+                regret = self._reread(call, at=removed_at, message=message, request=request)
+                self._reads.expect(call.id, regret)
         result = message.result
         if result is not None:
             for regret in self._reads.answered(result.call_id, number, result.is_error):
@@ -393,9 +390,8 @@ class LossLedger:
             if is_place and not regret.repaired:
                 self._regrets[place] = replace(regret, repaired=True)
                 return place
-        fact = next(
-            (name for name in names(target) if name.kind in ("path", "url")), Fact("path", target)
-        )
+        files = (name for name in names(target) if name.kind in ("path", "url"))
+        fact = next(files, Fact("path", target))
         self._regrets.append(
             Regret(fact, at, needed_by=request, message=message.id, how="call", repaired=True)
         )

@@ -168,11 +168,9 @@ class Tiktoken(Estimator):
 
     @property
     def name(self) -> str:
-        return (
-            "tiktoken"
-            if self.encoding == "o200k_base"
-            else f"tiktoken-{self.encoding.removesuffix('_base')}"
-        )
+        if self.encoding == "o200k_base":
+            return "tiktoken"
+        return f"tiktoken-{self.encoding.removesuffix('_base')}"
 
     def text(self, text: str) -> int:
         return count_tokens(text, self.encoding)

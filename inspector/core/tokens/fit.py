@@ -176,22 +176,22 @@ def prediction_errors(thread: Thread, pressures: Pressures) -> PredictionErrors:
 def _samples(thread: Thread, estimator: Estimator, refused: frozenset[int]) -> tuple[Sample, ...]:
     samples: list[Sample] = []
     calibration = Calibration()
-    for n, request in enumerate(thread.requests):
+    for index, request in enumerate(thread.requests):
         reported = request.usage.prompt if request.usage else 0
         raw = buffer_tokens(estimator, request.view, request.prompt)
-        if reported and raw and n not in refused:
-            predicted = calibration.apply(raw)
-            calibration = calibration.update(raw, reported)
-            samples.append(
-                Sample(
-                    n,
-                    estimated=raw,
-                    reported=reported,
-                    scale=calibration.scale,
-                    predicted=predicted,
-                    model=request.model,
-                )
-            )
+        if not reported or not raw or index in refused:
+            continue
+        predicted = calibration.apply(raw)
+        calibration = calibration.update(raw, reported)
+        sample = Sample(
+            index,
+            estimated=raw,
+            reported=reported,
+            scale=calibration.scale,
+            predicted=predicted,
+            model=request.model,
+        )
+        samples.append(sample)
     return tuple(samples)
 
 

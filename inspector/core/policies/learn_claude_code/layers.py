@@ -114,11 +114,9 @@ def handle_tool_output(output: str, settings: LearnSettings) -> Conversation[str
 def is_large(message: Message, settings: LearnSettings) -> bool:
     """Is the message a text result above the limit that is not a preview? Lists of blocks do not count."""
     result = message.result
-    if (
-        result is None
-        or not isinstance(result_content(message), str)
-        or result.content.startswith(TOO_LARGE)
-    ):
+    if result is None or result.content.startswith(TOO_LARGE):
+        return False
+    if not isinstance(result_content(message), str):
         return False
     return text_tokens(result.content) > settings.large_output_tokens
 

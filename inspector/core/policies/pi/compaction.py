@@ -383,12 +383,12 @@ def request_summary(
     Raises:
         SummarizationFailed: A call fails, or its answer is refused.
     """
-    to_summarise, turn_prefix = prepared.counts
-    if not (prepared.split and turn_prefix):
+    history_count, prefix_count = prepared.counts
+    if not prepared.split or not prefix_count:
         text = yield from _summarise_history(prepared, rules, reserve, focus)
         return text + prepared.files.text()
     history = NO_HISTORY
-    if to_summarise:
+    if history_count:
         history = yield from _summarise_history(prepared, rules, reserve, focus)
     elif rules.keeps_previous_summary and prepared.previous_summary:
         history = prepared.previous_summary

@@ -58,5 +58,6 @@ def truncate_result(text: str, limit: int = TOOL_RESULT_MAX) -> str:
     length = u16(text)
     if length <= limit:
         return text
-    head = text.encode("utf-16-le", "surrogatepass")[: 2 * limit].decode("utf-16-le", "replace")
+    data = text.encode("utf-16-le", "surrogatepass")
+    head = data[: 2 * limit].decode("utf-16-le", "replace")  # a unit has two bytes
     return f"{head}\n\n[... {length - limit} more characters truncated]"

@@ -72,10 +72,10 @@ def _keep_pairs(messages: Sequence[Message], split: int) -> int:
     for at, message in enumerate(messages):
         for call in message.calls:
             called_at.setdefault(call.id, at)
-    at = len(messages)
-    while split > 1 and at > split:
-        at -= 1
-        result = messages[at].result
+    checked = len(messages)  # this and all later messages keep their calls
+    while split > 1 and checked > split:
+        checked -= 1
+        result = messages[checked].result
         if result is not None:
             split = min(split, called_at.get(result.call_id, split))
     return split
@@ -179,7 +179,9 @@ def strip_thinking(messages: Sequence[Message]) -> tuple[tuple[Message, ...], in
         (messages, number of changed messages).
     """
     stripped = tuple(map(_stripped, messages))
-    return stripped, sum(new is not old for new, old in zip(stripped, messages, strict=True))
+    pairs = zip(messages, stripped, strict=True)
+    changed_count = len([new for old, new in pairs if new is not old])
+    return stripped, changed_count
 
 
 def _stripped(message: Message) -> Message:
