@@ -5,6 +5,11 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+_LASTING = frozenset(("follow", "proxy", "run", "receive", "simulate", "mcp"))
+"""Commands that run until they are stopped, and so need the usual garbage collection."""
+_SELDOM = 50_000, 20, 20
+"""Thresholds of the garbage collector for other commands, which would spend a tenth of their time in it for nothing."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program with these arguments (None: those of the process). Return the exit status."""
@@ -26,6 +31,8 @@ def _run(argv: Sequence[str] | None) -> int:
         seal()
     words = list(sys.argv[1:] if argv is None else argv)
     if words and (words[0] in cli.COMMANDS or words[0].startswith("-")):
+        if argv is None and words[0] not in _LASTING:
+            gc.set_threshold(*_SELDOM)
         return cli.main(words)
     if len(words) > 1:
         note(

@@ -466,6 +466,18 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         assert (child.wait(60), said) == (0, b"")
 
 
+def test_garbage_when_a_command_answers_once_is_collected_less_often_than_by_one_that_lasts() -> (
+    None
+):
+    code = "import gc; from inspector.__main__ import main; main(); print(gc.get_threshold()[0])"
+    thresholds = {}
+    for name in ("lost", "follow"):
+        command = [sys.executable, "-c", code, name, "--help"]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=True)
+        thresholds[name] = int(done.stdout.split()[-1])
+    assert thresholds["lost"] > 10 * thresholds["follow"]
+
+
 def test_no_window_and_no_sdk_is_imported() -> None:
     code = (
         "import sys; from inspector.cli import main as cli; cli.main(['info', sys.argv[1], '--json']);"
