@@ -36,6 +36,7 @@ class PlaceCard(Guarded, QFrame):
         self.reader = TextReader(desk.theme, caption.capitalize(), desk.bridge)
         self._caption = label(caption, role="caption")
         head = row(self._caption, ..., self.link)
+        head.addStrut(self.link.sizeHint().height())  # the titles of all cards are on one line
         column(
             head,
             self.title,
