@@ -135,6 +135,7 @@ def _brotli(data: bytes) -> Iterator[bytes]:
             piece = unpacker.process(data[at : at + _BLOCK], output_buffer_limit=_PIECE)
             yield piece
             while not unpacker.is_finished():
+                # The unpacker holds back what exceeds the limit, and takes no more data until it is fetched.
                 has_more = bool(piece) or not unpacker.can_accept_more_data()
                 if not has_more:
                     break

@@ -30,6 +30,7 @@ _ACTS = re.compile(
 """Verbs of instructions that are also names of commands."""
 _COMMAND = re.compile(r"\s*(?:sudo |[A-Z_]+=\S+ )*([\w./-]+(?: -\S+)*(?: [^\s;&|]+)?)")
 _FOLDER = re.compile(r"^\s*cd [^;&|]+(?:&&|;)\s*")
+_OF_THE_MOMENT = "Of the moment: the user went on to other things after it."
 _LOOK = "look"
 """The kind of work of calls that only look something up."""
 _WENT_ON = 2
@@ -103,21 +104,24 @@ class FinishedWork:
         place = self._places.get(message)
         if place is None:
             return ""
-        if fact.kind == "error":
-            return self._success(place)
-        if fact.kind not in ("instruction", "constraint"):
-            return ""
-        why = (
-            self._step(fact.text, place)
-            if fact.kind == "instruction" and is_step(fact.text)
-            else ""
-        )
-        is_of_the_moment = is_task if fact.kind == "instruction" else is_passing
-        if not why and is_of_the_moment(fact.text) and self._has_gone_on(place, fact.text):
-            why = "Of the moment: the user went on to other things after it."
-        if not why and fact.kind == "instruction" and self._is_completed(fact.text, place):
-            why = "The agent said that it was done, and the user went on."
-        return why
+        match fact.kind:
+            case "error":
+                return self._success(place)
+            case "instruction":
+                return self._reason_of_instruction(fact.text, place)
+            case "constraint" if is_passing(fact.text) and self._has_gone_on(place, fact.text):
+                return _OF_THE_MOMENT
+        return ""
+
+    def _reason_of_instruction(self, text: str, place: int) -> str:
+        why = self._step(text, place) if is_step(text) else ""
+        if why:
+            return why
+        if is_task(text) and self._has_gone_on(place, text):
+            return _OF_THE_MOMENT
+        if self._is_completed(text, place):
+            return "The agent said that it was done, and the user went on."
+        return ""
 
     def _success(self, place: int) -> str:
         """Return which later success finished the error at a place, as a sentence; empty if none did."""

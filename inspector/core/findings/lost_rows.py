@@ -180,16 +180,7 @@ class Verdicts:
         place = (self.places or {}).get(message, NO_PLACE)
         echoes = [self.echo(name) for name in names]
         echo = max(echoes, key=lambda heard: (_ORDER[heard.verdict], heard.share))
-        verdict: LostVerdict = echo.verdict
-        why = ""
-        if verdict != "carried":
-            why_done = self.finished(whole, message)
-            why_unknown = "" if why_done else self.unknown(whole, message)
-            why = why_done or why_unknown
-            if why_done:
-                verdict = "done"
-            elif why_unknown:
-                verdict = "unknown"
+        verdict, why = self._decide(echo, whole, message)
         nearest = echo.nearest if verdict in ("unsure", "carried") else ""
         is_made = any(name.text in self.outside for name in names)
         is_late = self.until is not None and all(use.request >= self.until for use in uses)
@@ -205,6 +196,18 @@ class Verdicts:
             is_needed_late=is_late and bool(uses),
             is_made=is_made,
         )
+
+    def _decide(self, echo: Echo, fact: Fact, message: str) -> tuple[LostVerdict, str]:
+        """Return the verdict, and the reason if the fact was finished before, or its fate is not known; else empty."""
+        if echo.verdict == "carried":
+            return "carried", ""
+        why_done = self.finished(fact, message)
+        if why_done:
+            return "done", why_done
+        why_unknown = self.unknown(fact, message)
+        if why_unknown:
+            return "unknown", why_unknown
+        return echo.verdict, ""
 
 
 _ORDER = {"gone": 0, "unsure": 1, "carried": 2}

@@ -83,7 +83,8 @@ class InstructionKeeper(Policy[Any, Any]):
 
     def tier(self, name: str, context: AnyContext) -> Done[Any]:
         outcome = yield from self._inner.tier(name, self._bare(context))
-        return self._completed(context, (outcome,))[0]
+        (completed,) = self._completed(context, (outcome,))
+        return completed
 
     def before_call(self, context: AnyContext) -> AllDone[Any]:
         return self._completed(context, (yield from self._inner.before_call(self._bare(context))))

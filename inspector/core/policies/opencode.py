@@ -122,7 +122,8 @@ class OpencodePolicy(SimplePolicy[OpencodeSettings]):
     def tier(self, name: str, context: OpencodeContext) -> Done[SimpleState]:
         match name.lower():
             case "prune":
-                return _prune(context, find_prunable(context.messages, context.settings)[0])
+                places, _ = find_prunable(context.messages, context.settings)
+                return _prune(context, places)
             case "compact":
                 return (yield from _compact(context))
         raise self.unknown(name)

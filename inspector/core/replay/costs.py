@@ -245,7 +245,7 @@ def _all_facts(thread: Thread) -> tuple[CacheFacts, ...]:
         if usage is not None and usage.cache_write:
             ttl_s = cache_ttl((usage,))
         elif is_automatic:
-            ttl_s = cache_life(model)[0]
+            ttl_s, _ = cache_life(model)
         facts.append(CacheFacts(caches, ttl_s, misses.get(request.index)))
     return tuple(facts)
 

@@ -91,11 +91,10 @@ def pins_kept(histories: Iterable[PinHistory]) -> tuple[int, int]:
     Instructions do not count, because they end when they have been followed; nor do pins that are not in the file.
     """
     counted = [
-        history.kept
-        for history in histories
-        if history.pin.origin != "instruction" and history.spans
+        history for history in histories if history.pin.origin != "instruction" and history.spans
     ]
-    return sum(counted), len(counted)
+    kept_count = len([history for history in counted if history.kept])
+    return kept_count, len(counted)
 
 
 def collect_pins(thread: Thread, given_texts: Iterable[str] = ()) -> tuple[Pin, ...]:

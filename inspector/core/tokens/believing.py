@@ -106,7 +106,8 @@ class _CountCourse:
 
     def look(self, request: Request) -> OwnCount:
         """Return the count of a buffer before its size is reported. Changes nothing."""
-        return self._count(request)[1]
+        _, own_count = self._count(request)
+        return own_count
 
     def _count(self, request: Request) -> tuple[int, OwnCount]:
         weighed, beside = self._weigh_prompt(request.prompt)

@@ -157,11 +157,12 @@ class Beliefs:
 
         A harness that counts its prompt includes these tokens at once.
         """
-        if tokens and self._stretch:
-            self._close_samples()
-            moved = [(raw, reported + tokens) for raw, reported in self._stretch]
-            self._stretch.clear()
-            self._stretch.extend(moved)
+        if not tokens or not self._stretch:
+            return
+        self._close_samples()
+        with_tokens = [(raw, reported + tokens) for raw, reported in self._stretch]
+        self._stretch.clear()
+        self._stretch.extend(with_tokens)
 
     def _slope(self) -> float:
         return self._ratios.median(prior(self._estimator, self._model))
