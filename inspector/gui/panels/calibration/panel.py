@@ -227,21 +227,28 @@ class CalibrationPanel(Panel):
         """Give the table the room that it needs, and the charts the remaining room."""
         header = self.table.horizontalHeader()
         if self._split.orientation() == Qt.Orientation.Vertical:
-            rows = len(ESTIMATORS) * self.table.verticalHeader().defaultSectionSize()
-            around = self._head.sizeHint().height() + self._foot.sizeHint().height() + 12
-            table_size = rows + header.sizeHint().height() + around
+            around = self._head.sizeHint().height() + self._foot.sizeHint().height() + GAP
+            table_size = self._table_height + around
             whole = self.height()
         else:
             table_size = min(header.length() + 4, self.width() // 2)
             whole = self.width()
         self._split.setSizes([table_size, whole - table_size])
 
+    @property
+    def _table_height(self) -> int:
+        """The height in pixels of the table with a row for each estimator."""
+        rows = len(ESTIMATORS) * self.table.verticalHeader().defaultSectionSize()
+        return rows + self.table.horizontalHeader().sizeHint().height()
+
     def _explain(self) -> None:
         """Show an explanation of the columns beside the table if both fit."""
         digit = self.fontMetrics().horizontalAdvance("0")
         left = self.width() - _TABLE * digit
         is_vertical = self._split.orientation() == Qt.Orientation.Vertical
-        self._beside.setVisible(is_vertical and left >= _ABOUT * digit)
+        self.about.ensurePolished()  # before it is measured in the letters of its role
+        fits = self._beside.heightForWidth(max(1, left)) <= self._table_height
+        self._beside.setVisible(is_vertical and left >= _ABOUT * digit and fits)
         self._beside.setFixedWidth(max(1, left))
 
     def say(self, words: str) -> None:
