@@ -328,8 +328,9 @@ class Timeline(PlotPanel):
         if kind is None or state.pressures is None or state.session is None or state.thread is None:
             return
         about, former = (state.thread.id, kind, state.estimator), self.plot.areas
-        if former is not None and former.kind == kind and count_new(state, former.pressures) <= FEW:
-            self._filling.cancel()
+        is_waiting = self._filling.busy or self._filling.is_late
+        shown = former if former is not None and former.kind == kind and not is_waiting else None
+        if shown is not None and count_new(state, shown.pressures) <= FEW:
             self._show_areas(areas(state, kind, former=former))
             return
         self._filling.run(
