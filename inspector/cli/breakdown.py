@@ -11,7 +11,7 @@ from inspector.core.findings.repeats import Repeat, repeats
 from inspector.core.message import Message
 from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.words import per_cent, plural
+from inspector.core.words import part_title, per_cent, plural
 
 _ROWS = 20
 """Maximum number of rows of duplicates and tools in the text output; JSON has all."""
@@ -110,7 +110,8 @@ def _tree_rows(node: dict[str, Any], depth: int, total: int) -> Iterator[tuple[s
     """Yield the row of a node, the rows of its large children, and one row that sums up the small ones."""
     share = node["tokens"] / total if total else 0.0
     calls = plural(node["calls"], "call") if node.get("calls") else ""
-    name = _INDENT * depth + plain(node["name"], 90)
+    title = part_title(node["name"]) if node["kind"] == "category" else node["name"]
+    name = _INDENT * depth + plain(title, 90)
     yield name, number(node["tokens"]), per_cent(share, places=1), calls
     if depth >= _DEEPEST:
         return

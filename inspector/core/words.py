@@ -61,3 +61,13 @@ def dollars(amount: Decimal | float) -> str:
     if size == 0 or size >= _CENT:
         return f"{sign}${size:,.2f}"
     return f"{sign}${size:.2g}" if size >= _LEAST else f"under {sign}$0.0001"
+
+
+NOT_RECORDED = "not recorded"
+"""The name of tokens that the provider counted but the file does not hold."""
+_PART_TITLES = {"unseen": NOT_RECORDED, "difference": "count difference"}
+
+
+def part_title(name: str) -> str:
+    """Return the name of a part of the buffer as people read it."""
+    return _PART_TITLES.get(name, name)

@@ -9,15 +9,6 @@ from html import escape
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QWidget
 
-NOT_RECORDED = "not recorded"
-"""The name of tokens that the provider counted but the file does not hold."""
-_PART_TITLES = {"unseen": NOT_RECORDED, "difference": "count difference"}
-
-
-def part_title(name: str) -> str:
-    """Return the name of a part of the buffer as shown on the screen."""
-    return _PART_TITLES.get(name, name)
-
 
 def label(
     text: str = "",

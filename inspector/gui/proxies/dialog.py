@@ -262,6 +262,7 @@ class ClientLines(QScrollArea):
             grid,
             ...,
             of=page,
+            margins=(0, 0, 14, 0),  # the scroll bar is drawn over the page
             gap=CONTROL_GAP,
         )
         self.setWidget(page)

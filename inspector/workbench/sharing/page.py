@@ -4,6 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from inspector.core.words import plural
+
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2329; --dim: #5d6872; --back: #ffffff; --line: #d9dee3; --bar: #3b7dd8;
   --warm: #c9740a; --hot: #c0392b; }
@@ -15,7 +17,8 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; } td, th { border-bottom: 1px solid var(--line); padding: .3rem .5rem;
   text-align: left; vertical-align: top; }
 th { overflow-wrap: normal; } td.number, th.number { text-align: right; white-space: nowrap; }
-.dim { color: var(--dim); } svg { width: 100%; height: auto; } td:first-child { white-space: pre-wrap; }
+.dim { color: var(--dim); } svg { width: 100%; height: auto; }
+td:first-child { white-space: pre-wrap; min-width: 4rem; }
 pre { white-space: pre-wrap; border: 1px solid var(--line); padding: .6rem; max-height: 30rem; overflow: auto; }
 """
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -113,8 +116,11 @@ def draw_timeline(data: TimelineData) -> str:
     for request in data.compactions:
         x = f"{_LEFT + request * step:.1f}"
         parts.append(f'<line x1="{x}" y1="0" x2="{x}" y2="{_HEIGHT}" stroke="var(--dim)"/>')
+        parts.append(
+            f'<text x="{x}" y="{_HEIGHT + 8}" font-size="12" fill="var(--dim)">{request:,}</text>'
+        )
     parts.append(f'<polyline points="{points}" fill="none" stroke="var(--bar)" stroke-width="2"/>')
-    legend = f"{len(data.tokens):,} requests; vertical lines are compactions"
+    legend = f"{plural(len(data.tokens), 'request')}. Vertical lines are compactions, each with the request after it."
     parts.append(
         f'<text x="{_LEFT}" y="{_HEIGHT + 22}" font-size="12" fill="var(--dim)">{legend}</text></svg>'
     )

@@ -14,7 +14,7 @@ from inspector.core.message import part_text
 from inspector.core.session import Session, Thread
 from inspector.core.tokens.pressure import Pressures, known_pressures
 from inspector.core.tokens.sizing import sizer
-from inspector.core.words import dollars, per_cent
+from inspector.core.words import dollars, part_title, per_cent
 from inspector.workbench.sharing.page import ReportSection, TimelineData, write_page
 from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Redaction
 
@@ -105,7 +105,11 @@ def _filling_section(session: Session, thread: Thread, pressures: Pressures) -> 
         (depth, node) for depth, node in tree.walk() if 0 < depth < 3 and 100 * node.tokens >= whole
     ]
     rows = [
-        (f"{'  ' * (depth - 1)}{node.name}", f"{node.tokens:,}", per_cent(node.tokens / whole))
+        (
+            f"{'  ' * (depth - 1)}{part_title(node.name)}",
+            f"{node.tokens:,}",
+            per_cent(node.tokens / whole),
+        )
         for depth, node in nodes
     ]
     heads = ("part", "tokens", "share")

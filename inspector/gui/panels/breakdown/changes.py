@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QWidget
 
 from inspector.core.findings.breakdown_views import PartChange, compare_breakdowns
 from inspector.core.untyped import digits_of
-from inspector.core.words import plural
+from inspector.core.words import part_title, plural
 from inspector.gui.bridge import LatestJob
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import column, line_field, row
-from inspector.gui.look.labels import label, part_title
+from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped, signed
 from inspector.gui.look.tokens import CONTROL_GAP, LIST_HEAD
 from inspector.gui.widgets.small import Elided

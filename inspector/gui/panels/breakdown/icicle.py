@@ -25,10 +25,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from inspector.core.findings.breakdown import BreakdownNode
-from inspector.core.words import per_cent, plural
+from inspector.core.words import part_title, per_cent, plural
 from inspector.gui.guard import Guarded
 from inspector.gui.look.colours import Colours, ink, mixed
-from inspector.gui.look.labels import part_title, tip
+from inspector.gui.look.labels import tip
 from inspector.gui.look.number_formats import grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line

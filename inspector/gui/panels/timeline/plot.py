@@ -10,11 +10,10 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.core.session import Thread
-from inspector.core.words import per_cent
+from inspector.core.words import part_title, per_cent
 from inspector.gui.guard import Guarded
 from inspector.gui.look.build import column
 from inspector.gui.look.colours import Colours
-from inspector.gui.look.labels import part_title
 from inspector.gui.look.number_formats import cache_words, grouped
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line

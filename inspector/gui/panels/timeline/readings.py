@@ -1,8 +1,7 @@
 """A gauge reading in words: the texts beside the gauge, its tooltips, and its description for screen readers."""
 
-from inspector.core.words import per_cent
+from inspector.core.words import NOT_RECORDED, part_title, per_cent
 from inspector.gui.look.glossary import explain
-from inspector.gui.look.labels import NOT_RECORDED, part_title
 from inspector.gui.look.number_formats import error_share, grouped, signed
 from inspector.workbench.pressure.gauge import GaugeReading
 from inspector.workbench.pressure.scale import GaugeLine
