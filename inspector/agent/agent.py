@@ -94,11 +94,9 @@ class AgentThread:
         return self.sizer(self._buffer())
 
     def _buffer(self) -> Buffer:
-        return (
-            self.context.buffer.with_messages(self.messages)
-            if self.results
-            else self.context.buffer
-        )
+        if self.results:
+            return self.context.buffer.with_messages(self.messages)
+        return self.context.buffer
 
     def publish(self, **changes: Any) -> None:
         """Publish the run's status with the current contents of this thread."""

@@ -56,11 +56,9 @@ class WorkspaceAnswerer:
     def __call__(self, need: Need) -> Answer:
         match need:
             case ReadFile(path, limit):
-                return (
-                    offline(need)
-                    if self._root is None
-                    else Answer(text=read_inside(self._root, path, limit))
-                )
+                if self._root is None:
+                    return offline(need)
+                return Answer(text=read_inside(self._root, path, limit))
             case SaveTranscript(messages, name):
                 return Answer(text=str(self._append(messages, name)))
             case SaveText(text, name):

@@ -217,11 +217,9 @@ def _inventions(loss: CompactionLoss) -> Iterator[str]:
             yield "   Its summary invents no path, address, name or number: each is in the messages before it."
         return
     listed = ", ".join(plain(invention.fact.text, 60) for invention in loss.inventions[:3])
-    more = (
-        f" and {len(loss.inventions) - 3:,} more (--json lists them)"
-        if len(loss.inventions) > 3
-        else ""
-    )
+    more = ""
+    if len(loss.inventions) > 3:
+        more = f" and {len(loss.inventions) - 3:,} more (--json lists them)"
     yield f"   Its summary names {plural(len(loss.inventions), 'thing')} that nothing before it does: {listed}{more}."
 
 

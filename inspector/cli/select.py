@@ -191,11 +191,10 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
 
 def select(arguments: argparse.Namespace) -> Selection:
     """Open the file and find the selected thread and request. Raises InspectorError."""
-    path = (
-        Path(arguments.file)
-        if arguments.session is None
-        else find_session_path(Path(arguments.file), arguments.session)
-    )
+    if arguments.session is None:
+        path = Path(arguments.file)
+    else:
+        path = find_session_path(Path(arguments.file), arguments.session)
     session = open_transcript(path, format=arguments.format, progress=progress_line())
     thread = thread_of(session, arguments.thread)
     if thread.begins_late:

@@ -49,11 +49,9 @@ def explain_libraries(named: Iterable[str]) -> str:
     missing = list(dict.fromkeys([*named, *(name for name in packages if not _is_there(name))]))
     if not missing:
         return ""
-    libraries = (
-        "a system library that is missing"
-        if len(missing) == 1
-        else "system libraries that are missing"
-    )
+    libraries = "system libraries that are missing"
+    if len(missing) == 1:
+        libraries = "a system library that is missing"
     what = f"The window does not open. Qt needs {libraries}: {', '.join(missing)}."
     installable = [packages[name] for name in missing if name in packages]
     if not installable or not shutil.which("apt-get"):

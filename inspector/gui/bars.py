@@ -202,11 +202,9 @@ class TopBar(Guarded, QFrame):
     def _fill_windows(self, menu: QMenu) -> None:
         state = self._workbench.state
         origin = state.window.source if state.window and state.window.source != "user" else ""
-        words = (
-            f"As found ({grouped(state.window.tokens)}, {origin})"
-            if origin and state.window and state.window.tokens
-            else "As found"
-        )
+        words = "As found"
+        if origin and state.window and state.window.tokens:
+            words = f"As found ({grouped(state.window.tokens)}, {origin})"
         _add(menu, words, state.user_window is None, partial(self._workbench.set_window, None))
         menu.addSeparator()
         sizes: Sequence[int] = sorted(
@@ -328,11 +326,9 @@ class Notice(QFrame):
         self._show_words(sentence, bad=True)
 
     def _show_opening(self, opening: OpeningProgress) -> None:
-        share = (
-            f" · {opening.done / 1e6:,.0f} of {opening.total / 1e6:,.0f} MB"
-            if opening.total > 2_000_000
-            else ""
-        )
+        share = ""
+        if opening.total > 2_000_000:
+            share = f" · {opening.done / 1e6:,.0f} of {opening.total / 1e6:,.0f} MB"
         self.words.setText(f"Reading {Path(opening.path).name}{share}")
         self.bar.show_share(opening.done / opening.total if opening.total else None)
         self.bar.show()

@@ -46,11 +46,9 @@ class Command:
     @property
     def shown_keys(self) -> str:
         """The first key in the spelling of this operating system; empty if there is none."""
-        return (
-            QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText)
-            if self.keys
-            else ""
-        )
+        if self.keys:
+            return QKeySequence(self.keys[0]).toString(QKeySequence.SequenceFormat.NativeText)
+        return ""
 
 
 class Keys(QObject):

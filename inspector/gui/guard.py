@@ -187,11 +187,9 @@ class Trouble:
             sys.__excepthook__(kind, error, trace)
             return
         frames = traceback.extract_tb(trace)
-        place = (
-            f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}"
-            if frames
-            else kind.__name__
-        )
+        place = kind.__name__
+        if frames:
+            place = f"{kind.__name__} {frames[-1].filename}:{frames[-1].lineno}"
         # An error in every row or every frame would fill the log and take time.
         if place not in self._told:
             self._told.add(place)

@@ -24,11 +24,9 @@ class Settings:
         value = self._store.value("recents", [])
         if isinstance(value, str):  # an ini file stores a list of one element as a string
             value = [value]
-        return (
-            tuple(path for path in value if isinstance(path, str))
-            if isinstance(value, list)
-            else ()
-        )
+        if isinstance(value, list):
+            return tuple(path for path in value if isinstance(path, str))
+        return ()
 
     def remember(self, path: str) -> None:
         """Put `path` first in the list of recent transcripts."""

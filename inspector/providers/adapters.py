@@ -354,8 +354,6 @@ _SHARED = ("model", "input", "instructions", "prompt_cache_key")
 
 def _finish(response: Mapping[str, Any]) -> str:
     reason = object_of(response, "incomplete_details").get("reason")
-    return (
-        "max_tokens"
-        if reason == "max_output_tokens"
-        else str(reason or response.get("status") or "")
-    )
+    if reason == "max_output_tokens":
+        return "max_tokens"
+    return str(reason or response.get("status") or "")

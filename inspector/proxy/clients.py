@@ -151,11 +151,9 @@ def _seconds(value: str | None) -> float:
 
 def ping_of(ping: Ping) -> bytes:
     """Return a ping in the form of an event stream."""
-    return (
-        b'event: ping\ndata: {"type": "ping"}\n\n'
-        if ping == "event"
-        else b": waiting at the proxy\n\n"
-    )
+    if ping == "event":
+        return b'event: ping\ndata: {"type": "ping"}\n\n'
+    return b": waiting at the proxy\n\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
 from inspector.core.buffer import Tool
 from inspector.core.dialects.openai_responses import in_namespace
@@ -225,11 +226,11 @@ def next_move(call: SimulatedCall) -> SimulatedAnswer:
         return SimulatedAnswer(_report(past))
     move, tool = steps[past.moves]
     source = _find_arguments(past, move)
-    arguments = (
-        words_for(tool.name, source)
-        if is_freeform(tool.definition)
-        else fill(schema_of(tool.definition), source)
-    )
+    arguments: str | dict[str, Any]
+    if is_freeform(tool.definition):
+        arguments = words_for(tool.name, source)
+    else:
+        arguments = fill(schema_of(tool.definition), source)
     return SimulatedAnswer(
         move.words,
         (ToolCall(f"call_{call.digest[:22]}{past.moves % 100:02d}", tool.name, arguments),),

@@ -126,11 +126,9 @@ def next_step(call: SimulatedCall) -> SimulatedAnswer:
     messages = call.buffer.messages
     if messages and messages[0].text == SIDE_TASK:
         done = sum(1 for message in messages if message.calls)
-        return (
-            _answer_step(call, SIDE_STEPS, done)
-            if done < len(SIDE_STEPS)
-            else SimulatedAnswer(SIDE_REPORT)
-        )
+        if done < len(SIDE_STEPS):
+            return _answer_step(call, SIDE_STEPS, done)
+        return SimulatedAnswer(SIDE_REPORT)
     done = max(
         (int(number) for message in messages for number in _SAID.findall(_spoken_text(message))),
         default=0,
@@ -169,11 +167,9 @@ def _was_broken_off(messages: Sequence[Message]) -> bool:
 
 def _spoken_text(message: Message) -> str:
     """Return the text of a message that may name steps: the model's own, a summary, or a quoted conversation."""
-    return (
-        message.text
-        if message.role == "assistant" or message.summary or message.text.startswith("[")
-        else ""
-    )
+    if message.role == "assistant" or message.summary or message.text.startswith("["):
+        return message.text
+    return ""
 
 
 def _report(messages: Sequence[Message]) -> str:

@@ -171,11 +171,10 @@ _TOLD = {
 
 def status_refusal(status: int, retry_after: float | None = None) -> ApiError:
     """Return the refusal for a status that a fault requests."""
-    usual = (
-        ("api_error", "server_error")
-        if status >= 500
-        else ("invalid_request_error", "invalid_request")
-    )
+    if status >= 500:
+        usual = ("api_error", "server_error")
+    else:
+        usual = ("invalid_request_error", "invalid_request")
     kind, code = _TYPES.get(status, usual)
     text = _TOLD.get(
         status, "Internal server error" if status >= 500 else "The request is not valid"

@@ -52,13 +52,11 @@ def _put_in_form(spoken: SimulatedAnswer, call: SimulatedCall) -> SimulatedAnswe
     """Return the text in the form that was asked for: a JSON document of a schema (a title, a verdict)."""
     schema = None if spoken.calls else lower_types(answer_schema(call.body))
     words = tuple(re.findall(r"[A-Za-z]{4,40}", spoken.text)) or ("simulated",)
-    return (
-        SimulatedAnswer(
+    if schema:
+        return SimulatedAnswer(
             dumps(fill(schema, ArgumentSource(("README.md",), words, lines=(), turn=0)))
         )
-        if schema
-        else spoken
-    )
+    return spoken
 
 
 def _last_request(call: SimulatedCall) -> str:
@@ -128,11 +126,9 @@ def unseal(message: Message) -> Message:
     parts = tuple(
         _open_sealed(part) if isinstance(part, Opaque) else part for part in message.parts
     )
-    return (
-        message
-        if parts == message.parts
-        else Message(message.id, message.role, parts, summary=True)
-    )
+    if parts == message.parts:
+        return message
+    return Message(message.id, message.role, parts, summary=True)
 
 
 def _open_sealed(part: Opaque) -> Opaque | Text:

@@ -206,11 +206,10 @@ def _shorten_title(line: str) -> str:
 def project_of(values: Sequence[Any]) -> str:
     """Return the folder that the agent worked in according to the first values; empty if they do not name it."""
     for value in values:
-        inner = (
-            [value.get(key) for key in ("payload", "row", "data")]
-            if isinstance(value, Mapping)
-            else []
-        )
+        if isinstance(value, Mapping):
+            inner = [value.get(key) for key in ("payload", "row", "data")]
+        else:
+            inner = []
         inner += [
             holder["context"]
             for holder in inner

@@ -268,11 +268,10 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
     window = find_window(state, state.at)
     grown = replace(state, pressures=pressures, drops=drops, window=window, branch=None)
     believed = beliefs(grown) if is_mostly_believed(grown) else None
-    verdicts = (
-        attempt(lambda: previews(grown))
-        if state.previews is not None and not state.stepped
-        else None
-    )
+    if state.previews is not None and not state.stepped:
+        verdicts = attempt(lambda: previews(grown))
+    else:
+        verdicts = None
     return Analysis(
         state,
         pressures,

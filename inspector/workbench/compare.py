@@ -204,11 +204,10 @@ def compare(
     Raises:
         Cancelled: `cancelled` returned True.
     """
-    ground = (
-        Ground(thread, chosen_runs[0].window, chosen_runs[0].pins, calls=calls)
-        if chosen_runs
-        else None
-    )
+    if chosen_runs:
+        ground = Ground(thread, chosen_runs[0].window, chosen_runs[0].pins, calls=calls)
+    else:
+        ground = None
     for number, run in enumerate(chosen_runs):
         if cancelled():
             raise Cancelled("The comparison was stopped.")

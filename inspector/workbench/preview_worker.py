@@ -107,11 +107,10 @@ class PreviewWorker:
     def settled(self, state: State) -> State:
         """Return `state` with the cached previews of its place, if any, and the preview that is shown."""
         known_previews = self._known.get(_key(state)) if state.thread is not None else None
-        seen = (
-            known_previews.by_tier.get(looked_at(state, known_previews))
-            if known_previews is not None
-            else None
-        )
+        if known_previews is not None:
+            seen = known_previews.by_tier.get(looked_at(state, known_previews))
+        else:
+            seen = None
         if known_previews is state.previews and seen is state.preview:
             return state
         return replace(state, previews=known_previews, preview=seen)

@@ -26,11 +26,9 @@ def changed_before(state: State) -> tuple[int, ...]:
 
     thread = state.thread
     drops = state.drops
-    return (
-        places(thread, drops)
-        if thread is not None and drops is not None and drops.thread == thread.id
-        else ()
-    )
+    if thread is not None and drops is not None and drops.thread == thread.id:
+        return places(thread, drops)
+    return ()
 
 
 class BranchWorker:

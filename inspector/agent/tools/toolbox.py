@@ -259,11 +259,10 @@ class Toolbox:
             case "edit_file" | "write_file":
                 pending = self._asked
                 self._asked = None
-                change = (
-                    pending[1]
-                    if pending is not None and pending[0] is call
-                    else self._change(call.name, arguments)
-                )
+                if pending is not None and pending[0] is call:
+                    change = pending[1]
+                else:
+                    change = self._change(call.name, arguments)
                 put(workspace, arguments["path"], change)
                 return summary(change), False
             case "run_command":

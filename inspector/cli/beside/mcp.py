@@ -169,11 +169,9 @@ def _describe_hit(hit: Hit, length: int) -> str:
     whole = part_text(hit.message.parts[hit.part])
     excerpt = plain(whole[max(0, hit.start - _AROUND) : hit.start + length + _AROUND])
     place = "in no request" if hit.stay is None else f"from request {hit.stay.first}"
-    end = (
-        f", removed before request {hit.stay.left}"
-        if hit.stay is not None and hit.stay.left is not None
-        else ""
-    )
+    end = ""
+    if hit.stay is not None and hit.stay.left is not None:
+        end = f", removed before request {hit.stay.left}"
     return f"- {hit.message.role}, {place}{end}: {excerpt}"
 
 

@@ -169,11 +169,9 @@ class RunDesk:
 
 
 def _fork_words(state: State) -> str:
-    place = (
-        "the buffer after the last record"
-        if state.at is None
-        else f"the buffer of request {state.at:,}"
-    )
+    place = "the buffer after the last record"
+    if state.at is not None:
+        place = f"the buffer of request {state.at:,}"
     steps = state.steps
     after_steps = (
         f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""

@@ -166,11 +166,9 @@ class ResumeDialog(FormDialog):
         self.paused = QCheckBox("stop before the first model call")
         self.go.setEnabled(not over)
         self._text.textChanged.connect(lambda: self.go.setEnabled(bool(self.task) or not over))
-        says = (
-            "The run had come to its end. What is to be done next?"
-            if over
-            else "The run continues where it was interrupted. Write something only to have it do something else."
-        )
+        says = "The run continues where it was interrupted. Write something only to have it do something else."
+        if over:
+            says = "The run had come to its end. What is to be done next?"
         self.lay_out(says, (self._text, 1), self.paused)
 
     @property
@@ -210,11 +208,9 @@ class ProviderForm(QWidget):
             return ""
         if not self.provider:
             return "Type the address of the server, or choose another provider."
-        named = (
-            ""
-            if self.model.text().strip()
-            else "Name the model: a server of one's own has no usual one."
-        )
+        named = "Name the model: a server of one's own has no usual one."
+        if self.model.text().strip():
+            named = ""
         return address_trouble(self.provider) or named
 
     def _choose(self, kind: str) -> None:

@@ -45,11 +45,9 @@ class ReviewDialog(FormDialog):
             self._fill_table()
             parts += [self.table, self.warning]
         count = plural(len(texts), "text")
-        says = (
-            f"{count} may be private. Ticked ones are replaced."
-            if texts
-            else "Nothing looks private."
-        )
+        says = "Nothing looks private."
+        if texts:
+            says = f"{count} may be private. Ticked ones are replaced."
         self.lay_out(f"{says} {_ADVICE.format(what=what)}", *parts)
         self.setMinimumSize(760, 420 if texts else 120)
         self._warn()

@@ -96,11 +96,9 @@ def _open_reader(image: Image) -> tuple[QImageReader, QBuffer, QSize]:
 def image_bytes(image: Image) -> bytes:
     """Return the bytes of an image in the transcript. Raises CannotShow if there are none."""
     if not image.data:
-        reason = (
-            f"the transcript holds only its address: {image.url[:200]}"
-            if image.url
-            else "it holds no bytes"
-        )
+        reason = "it holds no bytes"
+        if image.url:
+            reason = f"the transcript holds only its address: {image.url[:200]}"
         raise CannotShow(f"image cannot be shown: {reason}")
     if len(image.data) > LARGEST_BYTES * 4 // 3:
         raise CannotShow(f"image cannot be shown: larger than {LARGEST_BYTES // 1_000_000} MB")

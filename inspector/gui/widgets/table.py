@@ -118,19 +118,15 @@ class TableModel(Guarded, QAbstractTableModel, Generic[T]):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             title = capitalise_first(self.columns[section].title)
-            return (
-                sorted_title(title, self.order[1])
-                if self.order and self.order[0] == section
-                else title
-            )
+            if self.order and self.order[0] == section:
+                return sorted_title(title, self.order[1])
+            return title
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip(self.columns[section].about)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = (
-                Qt.AlignmentFlag.AlignRight
-                if self.columns[section].figures
-                else Qt.AlignmentFlag.AlignLeft
-            )
+            side = Qt.AlignmentFlag.AlignLeft
+            if self.columns[section].figures:
+                side = Qt.AlignmentFlag.AlignRight
             return side | Qt.AlignmentFlag.AlignVCenter
         return None
 

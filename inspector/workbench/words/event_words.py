@@ -72,11 +72,9 @@ def _pi_ended(fields: Fields) -> str:
         return f"The compaction failed: {error}"
     if fields.get("aborted"):
         return "An extension prevented the compaction."
-    return (
-        "The compaction ended."
-        if fields.get("result") is not None
-        else "There was nothing to compact."
-    )
+    if fields.get("result") is not None:
+        return "The compaction ended."
+    return "There was nothing to compact."
 
 
 def _pi_before(fields: Fields) -> str:

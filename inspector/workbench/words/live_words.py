@@ -97,11 +97,9 @@ def summarise_run(reports: Sequence["TurnReport"]) -> str:
     if not answered:
         return ""
     fullest = max(answered, key=lambda report: report.reported or 0)
-    share = (
-        f" ({per_cent((fullest.reported or 0) / fullest.window, places=1)})"
-        if fullest.window
-        else ""
-    )
+    share = ""
+    if fullest.window:
+        share = f" ({per_cent((fullest.reported or 0) / fullest.window, places=1)})"
     words = [
         f"{plural(len(answered), 'answered call')}: the fullest prompt had {fullest.reported:,} tokens{share}"
     ]
@@ -144,8 +142,6 @@ def last_promise(session: Session) -> str:
     words = promise_words(
         thread, compaction, compaction_sizes(thread, known_pressures(thread), compaction)
     )
-    return (
-        f"Request {compaction.before_request:,} was shortened and forwarded. {words}"
-        if words
-        else ""
-    )
+    if words:
+        return f"Request {compaction.before_request:,} was shortened and forwarded. {words}"
+    return ""

@@ -105,11 +105,9 @@ def failure_cause(error: str, needs: Sequence[AnsweredNeed]) -> str:
             return _missing_headings(needs)
         case "provider_failure":
             failures = [need.reply for need in needs if isinstance(need.reply, Failure)]
-            return (
-                f"The model call failed ({failures[-1]})"
-                if failures
-                else "The model call brought no answer"
-            )
+            if failures:
+                return f"The model call failed ({failures[-1]})"
+            return "The model call brought no answer"
         case _:
             return _CAUSES.get(error, error.rstrip("."))
 

@@ -87,11 +87,10 @@ class ChangesTable(QWidget):
             return typed
         thread = self._state.thread
         place = self._state.place
-        cuts = (
-            [compaction.before_request for compaction in thread.compactions]
-            if thread is not None
-            else []
-        )
+        if thread is not None:
+            cuts = [compaction.before_request for compaction in thread.compactions]
+        else:
+            cuts = []
         return max((cut for cut in cuts if cut < place), default=0)
 
     def _compare(self) -> None:

@@ -117,11 +117,10 @@ class Icicle(Guarded, QWidget):
         return next((cell for cell in self.cells if cell.rect.contains(where)), None)
 
     def _lay_out(self) -> None:
-        self.cells = (
-            tuple(self._rows(self._tree))
-            if self._tree is not None and self._tree.tokens > 0
-            else ()
-        )
+        if self._tree is not None and self._tree.tokens > 0:
+            self.cells = tuple(self._rows(self._tree))
+        else:
+            self.cells = ()
         self.update()
 
     def _rows(self, tree: BreakdownNode) -> Iterator[IcicleCell]:

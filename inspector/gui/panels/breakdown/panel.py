@@ -449,11 +449,9 @@ class BreakdownPanel(Panel):
         if self.filling is None or not part:
             return None
         node = self.filling.tree.along(part)[-1]
-        return (
-            BufferFilter(" › ".join(part), self.filling.ids(node.messages))
-            if node.messages
-            else None
-        )
+        if node.messages:
+            return BufferFilter(" › ".join(part), self.filling.ids(node.messages))
+        return None
 
     def look_into(self, part: PartPath) -> None:
         """Choose a part, so that the buffer list shows only its messages."""

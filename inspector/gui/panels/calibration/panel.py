@@ -255,11 +255,10 @@ class CalibrationPanel(Panel):
         """Show a text about the point under the mouse; if it is empty, show one about the estimator."""
         plotted = self._found.get(self._plotted)
         if not words:
-            words = (
-                fit_words(plotted)
-                if plotted is not None
-                else f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
-            )
+            if plotted is not None:
+                words = fit_words(plotted)
+            else:
+                words = f"Fitting {ESTIMATOR_TITLES[self._plotted]} …"
         self.says.setText(words)
 
 

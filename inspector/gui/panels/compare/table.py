@@ -467,11 +467,9 @@ def regret_words(report: ReplayReport) -> str:
         priced = (
             f" Of its cost {priced_words(summaries, report.summaries_most_usd)} is for summaries."
         )
-    again = (
-        f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens"
-        if losses.rereads
-        else ""
-    )
+    again = ""
+    if losses.rereads:
+        again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens"
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
         return f"{report.title}: {lost}, {losses.needed_words} of them needed again{again}.{priced}"

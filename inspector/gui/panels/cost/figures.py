@@ -104,11 +104,9 @@ def _miss(miss: Rebilling) -> CostRow:
 
 def _compaction(compaction: Compacted) -> CostRow:
     money = compaction.economics
-    each = (
-        ""
-        if money.saved_per_request_usd is None
-        else f"{dollars(money.saved_per_request_usd)} each"
-    )
+    each = ""
+    if money.saved_per_request_usd is not None:
+        each = f"{dollars(money.saved_per_request_usd)} each"
     sizes = f"{grouped(compaction.tokens_before)} → {grouped(compaction.tokens_after)}"
     return CostRow(
         compaction.at.before_request,
@@ -137,11 +135,9 @@ def _payback_sentences(compaction: Compacted) -> str:
     saving = f"{plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}"
     if money.paid_after_requests is None:
         return f"{cost} It never paid: {saving}."
-    when = (
-        f"after {plural(money.paid_after_requests, 'request')}"
-        if money.paid_after_requests
-        else "at once"
-    )
+    when = "at once"
+    if money.paid_after_requests:
+        when = f"after {plural(money.paid_after_requests, 'request')}"
     return f"{cost} Paid {when}; {saving}."
 
 
@@ -259,11 +255,9 @@ def _misses_words(cost: ThreadCost) -> str:
     misses = cost.breaks
     count = plural(len(misses), "cache miss", "cache misses")
     after_compactions = sum(miss.cause == "compaction" for miss in misses)
-    part = (
-        f", {after_compactions:,} of them after compactions"
-        if 0 < after_compactions < len(misses)
-        else ""
-    )
+    part = ""
+    if 0 < after_compactions < len(misses):
+        part = f", {after_compactions:,} of them after compactions"
     words = f"{count} of this thread{part}: {grouped(sum(miss.tokens for miss in misses))} tokens re-sent"
     if cost.bill is None:
         return words

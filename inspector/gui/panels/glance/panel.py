@@ -294,11 +294,9 @@ class AnswerCard(Guarded, QFrame):
 
     def show_extent(self, is_late: bool) -> None:
         """Show beside the caption the last request that the answer is about, if the session has more."""
-        words = (
-            f"{self._text.caption} · UP TO REQUEST {self.last:,}"
-            if is_late and self.answer
-            else self._text.caption
-        )
+        words = self._text.caption
+        if is_late and self.answer:
+            words = f"{self._text.caption} · UP TO REQUEST {self.last:,}"
         if self._caption.text() != words:
             self._caption.setText(words)
             self._fit_link()

@@ -106,11 +106,9 @@ def _own_step(state: State) -> int | None:
 
 def _events_of_own_step(state: State) -> list[EventRow]:
     step = _own_step(state)
-    return (
-        [row for row in step_events(state.steps) if row.at == step]
-        if state.steps is not None
-        else []
-    )
+    if state.steps is not None:
+        return [row for row in step_events(state.steps) if row.at == step]
+    return []
 
 
 def event_rows(state: State) -> list[EventRow]:

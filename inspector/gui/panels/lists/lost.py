@@ -178,11 +178,9 @@ class LostPanel(ListPanel[LossRow]):
         ) -> tuple[Sequence[LossRow], tuple[Thread | None, Sequence[CompactionLoss]]]:
             by_thread = cached
             if thread is not None and _recorded_at(choice) is not None:
-                by_thread = (
-                    cached
-                    if cached[0] is thread
-                    else (thread, lost_by_compactions(session, thread))
-                )
+                by_thread = cached
+                if cached[0] is not thread:
+                    by_thread = (thread, lost_by_compactions(session, thread))
             return losses(choice, by_thread[1]), by_thread
 
         def done(

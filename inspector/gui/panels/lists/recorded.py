@@ -133,11 +133,9 @@ class CompactionsPanel(ListPanel[CompactionRow]):
     def counted(self, state: State) -> str:
         """Return `3` or `3 + 1 silent`: the number of recorded compactions and of silent drops that lost something."""
         recorded = compaction_count(state.thread) if state.thread is not None else 0
-        silent = (
-            sum(drop.loss and drop.compaction is None for drop in state.drops.found)
-            if state.drops
-            else 0
-        )
+        silent = 0
+        if state.drops:
+            silent = sum(drop.loss and drop.compaction is None for drop in state.drops.found)
         counts = [f"{recorded:,}"] * bool(recorded) + [f"{silent:,} silent"] * bool(silent)
         return " + ".join(counts)
 
@@ -162,11 +160,9 @@ def _tokens(size: BufferSize) -> str:
 def _freed_text(sizes: ChangeSizes) -> str:
     if sizes.freed is None:
         return ""
-    return (
-        grouped(sizes.freed)
-        if sizes.before.is_exact and sizes.after.is_exact
-        else f"≈{grouped(sizes.freed)}"
-    )
+    if sizes.before.is_exact and sizes.after.is_exact:
+        return grouped(sizes.freed)
+    return f"≈{grouped(sizes.freed)}"
 
 
 def _kept_parts_text(compaction: Compaction) -> str:

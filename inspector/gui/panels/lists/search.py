@@ -155,19 +155,18 @@ class SearchPanel(ListPanel[MessageHit]):
         session = self._state.session
         thread = self._state.thread
         self.table.empty = (
-            ""
-            if text
-            else "Type a text to see which messages hold it, and which requests had them in context."
+            "Type a text to see which messages hold it, and which requests had them in context."
         )
+        if text:
+            self.table.empty = ""
         if not text or session is None or thread is None:
             self._show_found(())
             return
         threads = session.threads if self.scope.currentIndex() == 2 else (thread,)
-        ids = (
-            frozenset(map(id, self._state.buffer().messages))
-            if self.scope.currentIndex() == 0
-            else None
-        )
+        if self.scope.currentIndex() == 0:
+            ids = frozenset(map(id, self._state.buffer().messages))
+        else:
+            ids = None
         case = self.case.isChecked()
         self.says.setText("searching …")
         self._job.run(

@@ -262,11 +262,10 @@ class LossesPanel(Panel):
 
     def _copy(self, as_message: bool) -> None:
         rows = self._rows_to_give()
-        text = (
-            give_back_text(rows)
-            if as_message
-            else "\n".join(dict.fromkeys(row.fact.text for row in rows))
-        )
+        if as_message:
+            text = give_back_text(rows)
+        else:
+            text = "\n".join(dict.fromkeys(row.fact.text for row in rows))
         QGuiApplication.clipboard().setText(text)
         self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
 

@@ -219,11 +219,10 @@ class PinsPanel(ListPanel[PinLine]):
         by_policy = self._pins_by_policy()
         instruction_count = sum(history.pin.origin == "instruction" for history in self._recorded)
         self.strip.requests = len(self._thread.requests) if self._thread else 0
-        lines = (
-            pin_lines(self._recorded, by_policy, self.instructions.isChecked())
-            if self._thread
-            else []
-        )
+        if self._thread:
+            lines = pin_lines(self._recorded, by_policy, self.instructions.isChecked())
+        else:
+            lines = []
         self.table.leave_out(UNDER, not by_policy)
         self.instructions.setText(
             f"instructions ({instruction_count:,})" if instruction_count else "instructions"

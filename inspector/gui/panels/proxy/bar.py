@@ -80,11 +80,10 @@ def _next_tier(state: State) -> str:
     tokens = pressure_here(state, sizer_of(state))[0].tokens
     if tokens is None:
         return ""
-    due = (
-        [verdict.tier for verdict in state.previews.verdicts if verdict.due]
-        if state.previews
-        else []
-    )
+    if state.previews:
+        due = [verdict.tier for verdict in state.previews.verdicts if verdict.due]
+    else:
+        due = []
     if due:
         return f"next tier {' and '.join(due)}: due now"
     next_tier = find_next_tier(watermarks(state), tokens)

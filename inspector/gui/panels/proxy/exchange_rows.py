@@ -31,11 +31,9 @@ class ListedExchange:
     @property
     def id(self) -> object:
         """A key that is unique among the rows of the session."""
-        return (
-            self.what.line
-            if self.what.method
-            else (self.place.thread, self.place.request, self.what.line)
-        )
+        if self.what.method:
+            return self.what.line
+        return (self.place.thread, self.place.request, self.what.line)
 
     @property
     def tone(self) -> Tone:
@@ -123,11 +121,9 @@ def time_words(milliseconds: float | None) -> str:
     if milliseconds < 999.5:
         return f"{milliseconds:.0f} ms"
     seconds = milliseconds / 1000
-    return (
-        f"{seconds:.1f} s"
-        if seconds < 99.95
-        else f"{int(seconds) // 60}:{int(seconds) % 60:02} min"
-    )
+    if seconds < 99.95:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds) // 60}:{int(seconds) % 60:02} min"
 
 
 def exchange_status(exchange: ExchangeSummary) -> str:

@@ -208,11 +208,9 @@ def hold_size(hold: HoldInfo) -> str:
     count = plural(hold.messages, "message")
     if hold.tokens is None:
         return count
-    share = (
-        f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, places=1)})"
-        if hold.window
-        else ""
-    )
+    share = ""
+    if hold.window:
+        share = f" of {grouped(hold.window)} ({per_cent(hold.tokens / hold.window, places=1)})"
     if hold.band is not None:
         share += f", between {grouped(hold.band[0])} and {grouped(hold.band[1])}"
     return f"{count}, about {grouped(hold.tokens)} tokens{share}"

@@ -191,11 +191,10 @@ class RunPanel(Panel):
         self.about.setText(" · ".join((line(model), policy.title, line(str(plan.workspace), 200))))
         self.about.setToolTip(tip(f"Journal: {plan.record}"))
         changes = (plan.forked_from or {}).get("changes")
-        notes = (
-            [f"· {line(str(change), 300)}" for change in changes]
-            if isinstance(changes, list)
-            else []
-        )
+        if isinstance(changes, list):
+            notes = [f"· {line(str(change), 300)}" for change in changes]
+        else:
+            notes = []
         say(self.notes, "\n".join(notes))
         self.stops.name_tiers([tier.name for tier in policy.tiers])
 

@@ -289,11 +289,10 @@ class StepsView(PaintedList):
             self.go_wanted.emit(step)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        index = (
-            self.indexAt(event.pos())
-            if event.reason() == event.Reason.Mouse
-            else self.currentIndex()
-        )
+        if event.reason() == event.Reason.Mouse:
+            index = self.indexAt(event.pos())
+        else:
+            index = self.currentIndex()
         step = self._step_at(index)
         if step is not None:
             self.menu_of(step).popup(self.viewport().mapToGlobal(QPoint(event.pos())))

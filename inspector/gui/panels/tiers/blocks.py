@@ -215,11 +215,9 @@ class MemoryBlock(QWidget):
 
 def _note(state: State) -> str:
     text = summary_of(state)
-    return (
-        f"{plural(len(text), 'character')} recorded"
-        if text
-        else "this session recorded none before here"
-    )
+    if text:
+        return f"{plural(len(text), 'character')} recorded"
+    return "this session recorded none before here"
 
 
 class BreakerBlock(QWidget):

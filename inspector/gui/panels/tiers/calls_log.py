@@ -29,11 +29,9 @@ class CallRow:
     def reply_words(self) -> str:
         """The outcome in words, such as `answered offline` or `failed: 403: this key may not do that`."""
         reply = self.answered.reply
-        return (
-            f"failed: {reply}"
-            if isinstance(reply, Failure)
-            else f"answered {answerer_words(reply.by)}"
-        )
+        if isinstance(reply, Failure):
+            return f"failed: {reply}"
+        return f"answered {answerer_words(reply.by)}"
 
     @property
     def size(self) -> str:

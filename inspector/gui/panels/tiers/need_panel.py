@@ -260,11 +260,10 @@ class NeedPanel(Panel):
         self.fail.setEnabled(self._asking is not None)
         answer = self.answer.toPlainText()
         self.use.setEnabled(self._asking is not None and bool(answer.strip()))
-        missing = (
-            missing_headings(self._need, answer)
-            if self._need is not None and answer.strip()
-            else ()
-        )
+        if self._need is not None and answer.strip():
+            missing = missing_headings(self._need, answer)
+        else:
+            missing = ()
         self.missing.show_text(f"Missing headings: {', '.join(missing)}" if missing else "")
 
     def _send(self) -> None:

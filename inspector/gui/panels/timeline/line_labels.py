@@ -64,11 +64,10 @@ def label_lines(
     """
     labels = list[LineLabel]()
     if lines.window:
-        name = (
-            f"{grouped(lines.window)} assumed"
-            if lines.is_assumed
-            else f"Window {grouped(lines.window)}"
-        )
+        if lines.is_assumed:
+            name = f"{grouped(lines.window)} assumed"
+        else:
+            name = f"Window {grouped(lines.window)}"
         labels.append(
             LineLabel(
                 lines.window,

@@ -163,11 +163,12 @@ class TimelinePlot(Guarded, QWidget):
         colours = line_colours(self._theme.colours, [firing.line for firing in firings])
         pairs = list(zip(firings, colours, strict=True))
         scale = [pair for pair in pairs if pair[0].line.is_scale]
-        rows = (
-            [_band_row(f"Over {', '.join(_share(firing.line) for firing, _ in scale)}", scale)]
-            if scale
-            else []
-        )
+        if scale:
+            rows = [
+                _band_row(f"Over {', '.join(_share(firing.line) for firing, _ in scale)}", scale)
+            ]
+        else:
+            rows = []
         rows += [
             _band_row(f"Over {pair[0].line.label}", [pair])
             for pair in pairs

@@ -21,11 +21,9 @@ def pressure_headline(reading: GaugeReading | None) -> str:
         return NOTHING
     if reading.pressure.tokens is None:
         return "No tokens"
-    return (
-        grouped(reading.pressure.tokens)
-        if reading.ratio is None
-        else per_cent(reading.ratio, places=1)
-    )
+    if reading.ratio is None:
+        return grouped(reading.pressure.tokens)
+    return per_cent(reading.ratio, places=1)
 
 
 def pressure_size(reading: GaugeReading | None) -> str:
