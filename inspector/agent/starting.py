@@ -113,11 +113,10 @@ def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str
         )
     if system == "recorded" and recorded.system:
         return Prompt(recorded.system, ours.tools)
-    changes.append(
-        "Its system prompt was replaced by the run's own."
-        if recorded.system
-        else "The transcript does not hold its system prompt: the run has its own."
-    )
+    if recorded.system:
+        changes.append("Its system prompt was replaced by the run's own.")
+    else:
+        changes.append("The transcript does not hold its system prompt: the run has its own.")
     return ours
 
 

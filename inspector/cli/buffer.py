@@ -58,13 +58,13 @@ def describe(
     """
     buffer = chosen.buffer
     size = sizer(known_pressures(chosen.thread), chosen.at)
+    tools = buffer.prompt.tools
+    definitions = None if tools is None else [tool.definition for tool in tools]
     return {
         "thread": chosen.thread.id,
         "request": "end" if chosen.is_end else chosen.at,
         "system": buffer.prompt.system,
-        "tools": None
-        if buffer.prompt.tools is None
-        else [tool.definition for tool in buffer.prompt.tools],
+        "tools": definitions,
         "policy": policy.name,
         "pressure": _pressure(chosen, size, window, policy, pairs),
         "messages": [message_document(message, size) for message in buffer.messages],

@@ -382,7 +382,8 @@ class StatusStrip(Guarded, QFrame):
 
     def sizeHint(self) -> QSize:
         """Return a size as high as with all parts shown: a part that appears must not move the whole window."""
-        margins, inner = self.contentsMargins(), self._row.contentsMargins()
+        margins = self.contentsMargins()
+        inner = self._row.contentsMargins()
         around = margins.top() + margins.bottom() + inner.top() + inner.bottom()
         parts = (self.words, self.problems, self._work)
         height = around + max(part.sizeHint().height() for part in parts)

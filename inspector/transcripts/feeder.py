@@ -77,10 +77,12 @@ class Feeder:
         if end >= 0 and (self._rest or self._dropped):
             self._wait(view[:end])
             values += self._end_of_line()
-            start, end = end + 1, chunk.find(b"\n", end + 1)
+            start = end + 1
+            end = chunk.find(b"\n", start)
         while end >= 0:
             values += self._line(view[start:end])
-            start, end = end + 1, chunk.find(b"\n", end + 1)
+            start = end + 1
+            end = chunk.find(b"\n", start)
         if start < len(chunk):
             self._wait(view[start:])
         return values

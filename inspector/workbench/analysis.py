@@ -259,10 +259,8 @@ def analyse(state: State, find_window: FindWindow, *, quickly: bool = False) -> 
     if former is not None and former.by.name == measure.name:
         weighed = count_same_requests(former.requests, thread.requests)
     weigh_categories(thread, measure, weighed)
-    pressures, drops = (
-        known_pressures(thread, measure),
-        thread_drops(thread, state.session, state.drops),
-    )
+    pressures = known_pressures(thread, measure)
+    drops = thread_drops(thread, state.session, state.drops)
     if not weighed:
         return Analysis(state, pressures, drops)
     window = find_window(state, state.at)

@@ -330,12 +330,9 @@ def _judge_words(row: LostRow, successor: Message) -> tuple[str, str]:
         return nearest, row.why or f"{VERDICT_WORDS[row.verdict].capitalize()}."
     if row.verdict == "unsure":
         return nearest, "Perhaps said: a sentence holds part of it."
-    return (
-        nearest,
-        "Said in other words."
-        if row.fact.kind in SENTENCES
-        else "Its name is there, its content is not.",
-    )
+    if row.fact.kind in SENTENCES:
+        return nearest, "Said in other words."
+    return nearest, "Its name is there, its content is not."
 
 
 def _nearest_sentence(fact: Fact, successor: Message) -> str:

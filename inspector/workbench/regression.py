@@ -105,11 +105,12 @@ def run(
 def describe_start(buffer: Buffer) -> dict[str, Any]:
     """Return a buffer in the form that `run` takes."""
     tools = buffer.prompt.tools
+    tool_documents = None
+    if tools is not None:
+        tool_documents = [{"name": tool.name, "definition": tool.definition} for tool in tools]
     return {
         "system": buffer.prompt.system,
-        "tools": None
-        if tools is None
-        else [{"name": tool.name, "definition": tool.definition} for tool in tools],
+        "tools": tool_documents,
         "unseen": buffer.prompt.unseen,
         "messages": [dumps(write_message(message)) for message in buffer.messages],
     }

@@ -320,9 +320,12 @@ class State:
 def newest_message(state: State) -> str:
     """Return the id of the newest message of the recorded buffer; empty if there are no messages."""
     view = state.view
-    stretch, length, base = view.stretch, view.length, view.stretch.base
+    stretch = view.stretch
+    length = view.length
+    base = view.stretch.base
     while base is not None and length <= base.length:
-        stretch, base = base.stretch, base.stretch.base
+        stretch = base.stretch
+        base = base.stretch.base
     return stretch.own[length - 1 - (base.length if base else 0)].id if length else ""
 
 

@@ -207,12 +207,9 @@ def replay_steps(document: Any, origin: Buffer, recorded: Step | None = None) ->
             elsewhere.append(step.name)
         steps = steps.add(step)
     current_step = checked.get("at")
-    return StepsReplay(
-        steps.go(current_step)
-        if isinstance(current_step, int) and ORIGIN <= current_step < len(steps.taken)
-        else steps,
-        tuple(elsewhere),
-    )
+    if isinstance(current_step, int) and ORIGIN <= current_step < len(steps.taken):
+        steps = steps.go(current_step)
+    return StepsReplay(steps, tuple(elsewhere))
 
 
 def run_step(policy: Policy[Any, Any], steps: Steps, saved_step: Mapping[str, Any]) -> Step:

@@ -69,7 +69,8 @@ def choices_for(now: State, path: str) -> Choices:
     """Return the choices for a session that is being opened: the user's own; for the journal of the shown run, the
     run's.
     """
-    choices, run = now.choices.for_next_session(), now.run
+    choices = now.choices.for_next_session()
+    run = now.run
     if run is None or run.plan is None or run.record != path:
         return choices
     return choices.adopt(run.plan.policy, run.plan.all_settings, run.remote)
@@ -165,7 +166,9 @@ class Workbench:
 
     def _update_own_counts(self) -> None:
         """Compute the chosen policy's own counts for the shown thread, unless they are known."""
-        state, key, thread = self._state, beliefs_key(self._state), self._state.thread
+        state = self._state
+        key = beliefs_key(self._state)
+        thread = self._state.thread
         known_key = self._state.believed.key if self._state.believed is not None else None
         if key is None or thread is None or key == known_key:
             return
@@ -243,7 +246,8 @@ class Workbench:
             self.show(replace(self._state, behind=self._analyses.count_behind(self._state.session)))
             return
         if self._state.session is None or self._state.session.path != session.path:
-            self._follows_end, self._picked = True, False
+            self._follows_end = True
+            self._picked = False
             self.stepping.give_up()
             self.kept_steps.leave(self._state)
         returning = None if more else self.kept_steps.of(session.path)
@@ -368,13 +372,15 @@ class Workbench:
 
     def next(self) -> None:
         """Move to the next request; after the last one, to the buffer after the last record."""
-        thread, at = self._state.thread, self._state.at
+        thread = self._state.thread
+        at = self._state.at
         if thread is not None and at is not None:
             self.move(at + 1 if at + 1 < len(thread.requests) else None)
 
     def previous(self) -> None:
         """Move to the previous request."""
-        thread, at = self._state.thread, self._state.at
+        thread = self._state.thread
+        at = self._state.at
         if thread is not None:
             self.move(len(thread.requests) - 1 if at is None else at - 1)
 

@@ -6,7 +6,7 @@ Every call produces a message with its result, even if it fails.
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from inspector.agent.tools.commands import about_command, run_command
 from inspector.agent.tools.common import Question, ToolError, ToolLimits, Workspace, plain, regular
@@ -170,13 +170,20 @@ def prompt(workspace: Path, sub_agent: bool = False) -> Prompt:
     return Prompt(text + _SUB_AGENT, WITHOUT_TASK) if sub_agent else Prompt(text, TOOLS)
 
 
+class _PendingChange(NamedTuple):
+    """A change about which the user was asked."""
+
+    call: ToolCall
+    change: Change
+
+
 class Toolbox:
     """Executes tool calls in a workspace. Close it when done. Raises InspectorError if `workspace` is not a folder."""
 
     def __init__(self, workspace: Path, limits: ToolLimits | None = None) -> None:
         self._limits = limits or ToolLimits()
         self._workspace = Workspace(workspace)
-        self._asked: tuple[ToolCall, Change] | None = None
+        self._asked: _PendingChange | None = None
         """The change that the user was asked about last. Exactly this change is made, even if the file changes
         meanwhile.
         """
@@ -214,7 +221,7 @@ class Toolbox:
             match call.name:
                 case "edit_file" | "write_file":
                     change = self._change(call.name, arguments)
-                    self._asked = call, change
+                    self._asked = _PendingChange(call, change)
                     return about_change(call.name, change)
                 case "run_command":
                     return about_command(
@@ -259,8 +266,8 @@ class Toolbox:
             case "edit_file" | "write_file":
                 pending = self._asked
                 self._asked = None
-                if pending is not None and pending[0] is call:
-                    change = pending[1]
+                if pending is not None and pending.call is call:
+                    change = pending.change
                 else:
                     change = self._change(call.name, arguments)
                 put(workspace, arguments["path"], change)
@@ -276,14 +283,12 @@ class Toolbox:
         raise ToolError(f"{TASK} starts a sub-agent, which this agent has not.")
 
     def _change(self, tool: str, arguments: dict[str, Any]) -> Change:
-        return (plan_edit if tool == "edit_file" else plan_write)(
-            self._workspace, self._limits, arguments
-        )
+        plan = plan_edit if tool == "edit_file" else plan_write
+        return plan(self._workspace, self._limits, arguments)
 
     def _seconds(self, arguments: dict[str, Any]) -> float:
-        return min(
-            float(arguments.get("timeout_s") or self._limits.command_s), self._limits.command_most_s
-        )
+        seconds = float(arguments.get("timeout_s") or self._limits.command_s)
+        return min(seconds, self._limits.command_most_s)
 
 
 def result_of(call: ToolCall, text: str, failed: bool = True) -> Message:

@@ -86,7 +86,8 @@ class Panel(Guarded, QWidget):
     def is_new(self, what: str, *of: object) -> bool:
         """Has one of these values changed since the last call with `what`? Objects are compared by identity, plain
         values and tuples by value."""
-        former, self._compared[what] = self._compared.get(what), of
+        former = self._compared.get(what)
+        self._compared[what] = of
         return former is None or not all(map(_is_same, former, of))
 
     def counted(self, state: State) -> int | str | None:

@@ -234,7 +234,8 @@ class Overview(Guarded, QWidget):
         y = event.position().y()
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        mark, visible = self._mark_at(y), self._visible_part()
+        mark = self._mark_at(y)
+        visible = self._visible_part()
         if mark is not None:
             self._jump_to(mark)
         elif visible.top() <= y <= visible.bottom():

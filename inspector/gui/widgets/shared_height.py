@@ -14,7 +14,9 @@ class SharedHeight(QObject):
     def __init__(self, split: QSplitter, table: WholeRows, most: float) -> None:
         """Divide `split` from now on; the part with `table` gets at most the share `most` of the height."""
         super().__init__(split)
-        self._split, self._table, self._most = split, table, most
+        self._split = split
+        self._table = table
+        self._most = most
         self._is_moved = False
         self._soon = delayed(self, milliseconds=0, call=self._divide)
         split.splitterMoved.connect(self._note_move)
@@ -25,7 +27,8 @@ class SharedHeight(QObject):
         self._is_moved = True
 
     def _divide(self) -> None:
-        split, table = self._split, self._table
+        split = self._split
+        table = self._table
         if self._is_moved or split.orientation() != Qt.Orientation.Vertical or split.count() != 2:
             return
         is_below = table.parentWidget() is not split or split.indexOf(table) == 1

@@ -150,11 +150,11 @@ class ClientConnection:
         exchange = Http1Exchange(client, provider)
         self._link.on_gone = provider.abort
         try:
-            await exchange.send(
-                forwarded_head(client.syntax, target, authority)
-                if admitted is None
-                else admitted.message(target, authority)
-            )
+            if admitted is None:
+                head = forwarded_head(client.syntax, target, authority)
+            else:
+                head = admitted.message(target, authority)
+            await exchange.send(head)
             answer = await exchange.answer()
             if answer.status == 101:
                 return await self._upgraded(answer, client, provider)

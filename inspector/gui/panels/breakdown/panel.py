@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QTabBar,
     QTreeWidget,
     QTreeWidgetItem,
+    QWidget,
 )
 
 from inspector.core.findings.breakdown import BreakdownNode, OfferedTool, ToolCalls, forget
@@ -295,11 +296,10 @@ class BreakdownPanel(Panel):
             ("Map", self.icicle), ("Parts", self.tree), ("Duplicates", self.repeats), ("Tools", self.tools),
             ("Changes", self.changes),
         ):  # fmt: skip
-            stack.addWidget(
-                part
-                if part is not self.icicle
-                else holding(row(part, margins=(INSET, LINE_GAP, INSET, BOX_GAP)))
-            )
+            widget: QWidget = part
+            if part is self.icicle:
+                widget = holding(row(part, margins=(INSET, LINE_GAP, INSET, BOX_GAP)))
+            stack.addWidget(widget)
             self.tabs.addTab(name)
         self.tabs.setAccessibleName("What fills the buffer")
         self.tabs.setExpanding(False)

@@ -50,7 +50,8 @@ class CoverageChart(Chart):
         return QRectF(left, 4, width, max(1.0, self.height() - 4 - foot))
 
     def paint_data(self, painter: QPainter) -> None:
-        area, metrics = self.area, self.metrics
+        area = self.area
+        metrics = self.metrics
         across = LinearScale(low=0, high=1, start=area.left(), end=area.right())
         pen = solid_pen(self._theme.colours.faint)
         for share in (0, 0.25, 0.5, 0.75, 1):
@@ -75,7 +76,8 @@ class CoverageChart(Chart):
         metrics: QFontMetricsF,
     ) -> None:
         """Paint the name of a band, its bar, the mark at the expected share, and the numbers."""
-        colours, height = self._theme.colours, metrics.height()
+        colours = self._theme.colours
+        height = metrics.height()
         top = middle - height / 2
         painter.setPen(ink(colours.text))
         name_room = QRectF(0, top, across.start - 10, height)

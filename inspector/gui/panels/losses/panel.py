@@ -293,11 +293,10 @@ class LossesPanel(Panel):
             price = judging.price(page)
             self._is_price_shown = bool(price.rows)
             self.judge.setText("Ask the model" if price.rows else "Judge…")
-            self._show_give_back(
-                f"Asks {price.model or 'the model'} about {price.words}."
-                if price.rows
-                else NO_UNSURE
-            )
+            words = NO_UNSURE
+            if price.rows:
+                words = f"Asks {price.model or 'the model'} about {price.words}."
+            self._show_give_back(words)
 
     def _judge(self, page: LossPage) -> None:
         session = self.desk.workbench.state.session

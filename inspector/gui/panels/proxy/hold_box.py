@@ -155,12 +155,12 @@ class HoldBox(QFrame):
 
     def show_report(self, reported: int | None) -> None:
         """Show the tokens that the provider reported for the forwarded request; None: no report yet."""
-        choices = [
-            replace(choice, is_taken=True, reported=reported)
-            if choice.key == self.taken
-            else choice
-            for choice in list_hold_choices(self.hold, self._prospect)
-        ]
+        choices = []
+        for choice in list_hold_choices(self.hold, self._prospect):
+            if choice.key == self.taken:
+                choices.append(replace(choice, is_taken=True, reported=reported))
+            else:
+                choices.append(choice)
         self.table.show_choices(choices, UNCHANGED if self.taken is None else self.taken)
         way = "unchanged" if self.taken == UNCHANGED else f"with {_short(self.choice)}"
         self.left.setText(f"Forwarded {way}.")

@@ -94,7 +94,8 @@ class Gauge(Panel):
         now = reading(state)
         if now is not None and not self._selects_tier(state):
             now = replace(now, preview=None)
-        self._now, self._state = now, state
+        self._now = now
+        self._state = state
         self.tank.show_reading(now)
         self.legend.show_reading(now)
         self.setAccessibleDescription(spoken_pressure(now))

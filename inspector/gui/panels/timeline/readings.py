@@ -38,20 +38,17 @@ def pressure_size(reading: GaugeReading | None) -> str:
         return "The file records nothing that could be counted"
     exact = pressure.kind in ("reported", "counted")
     tokens = f"{'' if exact else 'about '}{grouped(pressure.tokens)}"
-    lines = [
-        f"{tokens} of {grouped(window)} tokens"
-        if window
-        else f"tokens, window unknown: {reading.rim:,} assumed"
-    ]
+    lines = [f"tokens, window unknown: {reading.rim:,} assumed"]
+    if window:
+        lines = [f"{tokens} of {grouped(window)} tokens"]
     if pressure.band is not None:
         lines.append(f"range {grouped(pressure.band[0])} to {grouped(pressure.band[1])}")
     if reading.before is not None:
         change = pressure.tokens - reading.before
-        lines.append(
-            f"{signed(change)} from {grouped(reading.before)}"
-            if change
-            else "unchanged by the step"
-        )
+        if change:
+            lines.append(f"{signed(change)} from {grouped(reading.before)}")
+        else:
+            lines.append("unchanged by the step")
     return "\n".join(lines)
 
 
