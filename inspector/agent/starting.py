@@ -320,7 +320,8 @@ def _settings(recorded: Plan, changes: Mapping[str, Any]) -> SettingPairs:
     if changes.get("policy", recorded.policy) != recorded.policy:
         return new
     named = {key for key, _ in new}
-    return (*(pair for pair in recorded.settings if pair[0] not in named), *new)
+    kept_pairs = ((key, value) for key, value in recorded.settings if key not in named)
+    return (*kept_pairs, *new)
 
 
 def _recorded_plan(header: Mapping[str, Any], path: Path) -> Plan:

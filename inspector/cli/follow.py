@@ -117,12 +117,15 @@ class RequestPrinter:
         self._printed: dict[str, list[tuple[object, ...]]] = {}
         """For each thread, the keys of the printed requests in order."""
         self._windows: dict[tuple[str, str, int | None, int], Window] = {}
-        self._waiting: tuple[Session, float] | None = None
+        self._waiting: Session | None = None
+        """The session whose last request waits for its usage."""
+        self._print_at = 0.0
+        """The time at which that request is printed without its usage."""
         self._rests = 0
 
     def rest(self, seconds: float) -> bool:
         """Rest between two reads, and print a request that has waited long enough. Return False: only Ctrl+C stops."""
-        if self._waiting is not None and time.monotonic() >= self._waiting[1]:
+        if self._waiting is not None and time.monotonic() >= self._print_at:
             self.print_waiting()
         time.sleep(seconds)
         self._rests += bool(seconds)
@@ -130,8 +133,8 @@ class RequestPrinter:
 
     def print_waiting(self) -> None:
         """Print the request that is still waiting for its usage."""
-        if self._waiting is not None:
-            session = self._waiting[0]
+        session = self._waiting
+        if session is not None:
             self._waiting = None
             self._print(session, final=True)
 
@@ -170,7 +173,9 @@ class RequestPrinter:
             for thread in session.threads
             for wait in self._print_thread(session, thread, final)
         ]
-        self._waiting = (session, time.monotonic() + min(waits)) if waits else None
+        self._waiting = session if waits else None
+        if waits:
+            self._print_at = time.monotonic() + min(waits)
         sys.stdout.flush()
 
     def _print_thread(self, session: Session, thread: Thread, final: bool) -> Iterator[float]:

@@ -219,8 +219,10 @@ class _Wire:
         """
         read: list[Any] = []
         for message in self._dialect.read(item, "", 0, ""):
-            parts = [described for part in message.parts if (described := _describe_part(part))]
-            read += [(message.role, *parts)] if parts else []
+            descriptions = map(_describe_part, message.parts)
+            parts = [description for description in descriptions if description]
+            if parts:
+                read.append((message.role, *parts))
         return dumps(read) if read else ""
 
     def _read_fresh(self, items: Items, before: Sequence[Message]) -> Iterator[Message]:

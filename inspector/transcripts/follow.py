@@ -171,12 +171,17 @@ class Follower:
         """
         begun = monotonic()
         try:
-            fed = self._begin() if self._transcript is None else self._continue(self._transcript)
+            if self._transcript is None:
+                fed = self._begin()
+            else:
+                fed = self._continue(self._transcript)
         except Rewritten as change:
             self._transcript = None
             self._rewritten = str(change)
             fed = self._begin()
-        session = self._transcript.session() if fed and self._transcript is not None else None
+        session = None
+        if fed and self._transcript is not None:
+            session = self._transcript.session()
         took = monotonic() - begun
         if session is not None:
             self._ever = True

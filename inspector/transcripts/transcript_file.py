@@ -201,7 +201,10 @@ class TranscriptFile:
         except NotJson as why:
             if str(why).startswith("nested"):
                 raise NothingToRead(f"{self.path} is one JSON value, {why}") from None
-            values = values_of(data.decode("utf-8", "replace")) if "xtra data" in str(why) else []
+            has_more_values = "xtra data" in str(why)  # "Extra data" or "extra data"
+            if not has_more_values:
+                return False
+            values = values_of(data.decode("utf-8", "replace"))
             if not values:
                 return False
         else:

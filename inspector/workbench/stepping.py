@@ -321,8 +321,9 @@ class Stepping:
         if choices.policy == DEFAULT_POLICY:
             self.set(name, value)
             return
-        pairs = tuple(pair for pair in choices.scale if pair[0] != name)
-        pairs = pairs if value is None else (*pairs, (name, value))
+        pairs = tuple((other, text) for other, text in choices.scale if other != name)
+        if value is not None:
+            pairs = (*pairs, (name, value))
         try:
             POLICIES[DEFAULT_POLICY].settings(pairs)
         except InspectorError as failure:
@@ -336,7 +337,8 @@ class Stepping:
         Raises InspectorError.
         """
         state = self._bench.state
-        others = tuple(pair for pair in state.choices.settings if pair[0] != name)
+        pairs = state.choices.settings
+        others = tuple((other, text) for other, text in pairs if other != name)
         own: Choices = replace(state.choices, settings=others)
         if value is None:
             return own
@@ -391,6 +393,5 @@ def _carry_scale(before: Choices, chosen: Choices) -> Choices:
         return replace(chosen, settings=())
     policy = POLICIES[DEFAULT_POLICY]
     movable = {line.setting for line in policy.watermarks(policy.settings())}
-    return replace(
-        chosen, settings=(), scale=tuple(pair for pair in before.settings if pair[0] in movable)
-    )
+    scale = tuple((name, text) for name, text in before.settings if name in movable)
+    return replace(chosen, settings=(), scale=scale)

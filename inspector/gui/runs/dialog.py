@@ -275,7 +275,7 @@ class PolicyForm(QWidget):
         self._show()
 
     def _put(self, name: str, text: str | None) -> None:
-        changed = tuple(pair for pair in self.settings if pair[0] != name)
+        changed = tuple((other, value) for other, value in self.settings if other != name)
         changed += () if text is None else ((name, text),)
         find_policy(self.policy).settings(changed)
         self.settings = changed

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal, TypeAlias, get_args
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
@@ -214,15 +215,17 @@ class Overview(Guarded, QWidget):
 
     def _mark_at(self, y: float) -> Landmark | None:
         """Return the mark nearest to a pixel row, at most NEAR pixels away; None if there is none."""
-        near = [
-            (abs(top - y), mark)
-            for top, bottom, mark in self.places
-            if top - NEAR <= y <= bottom + NEAR
-        ]
-        return min(near, key=lambda pair: pair[0], default=(0.0, None))[1]
+        nearest = None
+        nearest_distance = inf
+        for top, bottom, mark in self.places:
+            distance = abs(top - y)
+            if top - NEAR <= y <= bottom + NEAR and distance < nearest_distance:
+                nearest = mark
+                nearest_distance = distance
+        return nearest
 
     def _jump_to(self, mark: Landmark) -> None:
-        marks = [place[2] for place in self.places]
+        marks = [mark for _, _, mark in self.places]
         self._current = next(index for index, other in enumerate(marks) if other is mark)
         self._text.go_to(mark.start)
         self.setAccessibleDescription(

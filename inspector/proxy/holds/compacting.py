@@ -72,7 +72,7 @@ class Compactor:
         self._running: dict[tuple[str, ...], Any] = {}
         self._left: dict[tuple[str, ...], int] = {}
         """For each conversation, the tokens that its last cut left."""
-        self._policy.settings(self._pairs)
+        self._policy.settings(self._pairs)  # raises InspectorError if a setting is impossible
 
     def propose(
         self,

@@ -197,8 +197,10 @@ class MemoryBlock(QWidget):
         settings = state.choices.settings
         generate = policy_of(state).memory_setting
         if generate is not None:
-            settings = tuple(pair for pair in settings if pair[0] != generate[0])
-            settings = (*settings, generate) if word == GENERATED else settings
+            generate_name, _ = generate
+            settings = tuple((name, text) for name, text in settings if name != generate_name)
+            if word == GENERATED:
+                settings = (*settings, generate)
         stepping.choose(
             settings=settings,
             recorded=word == RECORDED,

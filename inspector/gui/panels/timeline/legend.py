@@ -1,5 +1,7 @@
 """The legend below the gauge: each part of the buffer with its colour, name and tokens."""
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetricsF, QHelpEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
@@ -20,6 +22,14 @@ _APART = 8
 """Minimum pixels between a name and its number. A name that does not fit is cut; its tooltip has the full name."""
 
 
+class LegendRow(NamedTuple):
+    """What a row of the legend shows."""
+
+    colour: str
+    name: str
+    number: str
+
+
 class Legend(Guarded, QWidget):
     """The legend of the gauge: the parts in the order of the gauge, from the top, each with a tooltip.
 
@@ -32,8 +42,7 @@ class Legend(Guarded, QWidget):
     def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._theme = theme
-        self._rows: tuple[tuple[str, str, str], ...] = ()
-        """Colour, name and number of each row."""
+        self._rows: tuple[LegendRow, ...] = ()
         self._parts: tuple[str, ...] = ()
         """The part that each row shows."""
         self._reading: GaugeReading | None = None
@@ -51,7 +60,7 @@ class Legend(Guarded, QWidget):
         parts = self._parts_of(reading) if reading is not None else []
         self._parts = tuple(name for name, _, _ in parts)
         self._rows = tuple(
-            (colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts
+            LegendRow(colour, part_title(name), grouped(tokens)) for name, colour, tokens in parts
         )
         self.setAccessibleDescription(
             ", ".join(f"{name} {number}" for _, name, number in self._rows)
@@ -112,7 +121,7 @@ class Legend(Guarded, QWidget):
             return ""
         if self._parts[place] == "difference":
             return explain("difference")
-        name = self._rows[place][1]
+        name = self._rows[place].name
         likely = f"Most likely: {reading.not_recorded}." if name == NOT_RECORDED else ""
         return explain(name, likely)
 
