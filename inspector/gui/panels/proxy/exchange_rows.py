@@ -288,7 +288,10 @@ class RowFilter:
             shared = shared_texts.get(key)
             if shared is None:
                 shared = shared_texts[key] = _shared_text(row)
-            texts.append(shared if row.place.kind else f"{kind_words(row)} {shared}")
+            # Numbers are typed without the commas that the column shows.
+            plain_words = kind_words(row).replace(",", "")
+            own_words = "" if row.place.kind else f"{kind_words(row)} {plain_words}"
+            texts.append(f"{own_words} {shared}")
         self._texts = texts
 
     def filter_rows(self, order: Iterable[int], which: str, text: str) -> list[ListedExchange]:
