@@ -141,7 +141,7 @@ def kind_words(row: ListedExchange) -> str:
     """Return the kind of a row: `request 12`, or the kind of a side call."""
     if row.place.kind:
         return row.place.kind
-    return f"request {row.place.request:,}" if row.place.request is not None else ""
+    return f"request {row.place.request}" if row.place.request is not None else ""
 
 
 def held_words(exchange: ExchangeSummary) -> str:
