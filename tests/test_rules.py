@@ -218,7 +218,9 @@ def _pins(lock: str) -> dict[str, set[str]]:
     return pins
 
 
-@pytest.mark.parametrize("lock", ["requirements.lock", "requirements-dev.lock"])
+@pytest.mark.parametrize(
+    "lock", ["requirements.lock", "requirements-dev.lock", "requirements-bundle.lock"]
+)
 def test_a_lock_pins_by_hash_and_names_no_host(lock: str) -> None:
     """One version and at least one SHA-256 each, and nothing else in the file."""
     for requirement, hashes in _pins(lock).items():
@@ -233,6 +235,15 @@ def test_the_test_lock_holds_the_run_lock() -> None:
     dev = _pins("requirements-dev.lock")
     for pin, hashes in _pins("requirements.lock").items():
         assert hashes == dev.get(pin, dev.get(pin.partition(" ;")[0])), pin
+
+
+def test_the_bundle_lock_holds_the_versions_of_the_run_lock() -> None:
+    packed = {
+        pin.partition(" ;")[0]: hashes for pin, hashes in _pins("requirements-bundle.lock").items()
+    }
+    for pin, hashes in _pins("requirements.lock").items():
+        assert hashes == packed.get(pin.partition(" ;")[0]), pin
+    assert any(pin.startswith("mcp==") for pin in packed)
 
 
 def _name(requirement: str) -> str:
