@@ -202,11 +202,11 @@ def show_costs(figures: Figures, bench: Workbench) -> None:
         {("thread cost",): money(own.bill.total if own.bill and own.used else None)},
     )
     figures.add("cost, the page", {("compared cost",): money(own.compared)})
-    says = cost_figures(whole, own).says
+    title = cost_figures(whole, own).title
     if own.bill is not None and whole.bill is not None and len(whole.threads) > 1:
         figures.add(
-            "cost, its sentence",
-            {("session cost, to the cent",): dollars(whole.bill.total) in says},
+            "cost, its title",
+            {("session cost, to the cent",): dollars(whole.bill.total) in title},
         )
         figures.add("cost, the page", {("session cost, to the cent",): True})
     at_once = Counter(one.before_request for one in thread.compactions)
