@@ -119,7 +119,10 @@ def cost_lines(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _total_words(document: Mapping[str, Any]) -> str:
-    """Return `$1.20 = $0.80 input, at least $0.40 output`, the known part of the total, or why it is unknown."""
+    """Return the total and its parts, such as `at least $1.20 = $0.80 input, at least $0.40 output`.
+
+    Return the known part if some calls have no price, and why the total is unknown if no usage is recorded.
+    """
     if document["known_usd"] is None:
         return "unknown: the file records no token usage"
     if document["total"] is None:

@@ -32,16 +32,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ROWS",
         nargs="?",
         const="",
-        help="print what is open and gone, or these rows of the table (1,3), as text to paste into the session",
+        help="print the open facts, or the facts in these rows (such as 1,3), as text to paste into the session",
     )
     parser.add_argument(
         "--judge",
         metavar="WHO",
-        help="ask a model about rows that are not sure: anthropic, openai, ...",
+        help="ask a model about the facts marked `not sure`: anthropic, openai, ...",
     )
     add_options(parser, "--model")
     parser.add_argument(
-        "--all", action="store_true", help=f"all rows that are worth telling, not the first {SHOWN}"
+        "--all",
+        action="store_true",
+        help=f"print all rows worth reading, not only the first {SHOWN}",
     )
 
 

@@ -195,7 +195,7 @@ class Trouble:
             self._told.add(place)
             text = "".join(traceback.format_exception(kind, error, trace))
             LOG.error("unexpected: %s", text)
-            usual = f"Something went wrong inside the program ({kind.__name__}). You can go on."
+            usual = f"Something went wrong inside the program ({kind.__name__}). You can continue."
             # An earlier handler may have added a note about what the error concerns.
             sentence = next(iter(getattr(error, "__notes__", ())), usual)
             # Not during a paint event.

@@ -90,7 +90,8 @@ class Opener:
             def report(done: int, total: int) -> None:
                 task.report((done, total))
 
-            _await(self.placed, task)  # two busy threads would each take three times as long
+            # Reading while the panels are built would slow both down threefold.
+            _await(self.placed, task)
             session = open_transcript(
                 Path(path),
                 progress=_limit_reports(report),
@@ -101,8 +102,10 @@ class Opener:
             return session, _restore_steps(session)
 
         done = partial(self._done, path)
-        fell = partial(self._report_fault, path)
-        self._task = self._bridge.run(job, done, self._report_failure, self._show_report, fell)
+        report_fault = partial(self._report_fault, path)
+        self._task = self._bridge.run(
+            job, done, self._report_failure, self._show_report, report_fault
+        )
 
     def _show_first(self, task: Task, session: Session) -> None:
         """Report the first part of the session, and wait on the reading thread until it is painted.

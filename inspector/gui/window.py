@@ -286,7 +286,7 @@ class MainWindow(Guarded, QMainWindow):
             *self.proxies.commands(),
             Command("Compare policies", partial(ask, "Compare"), (), "Session"),
             Command(
-                "Pin the sentence of the message",
+                "Pin the selected text or sentence",
                 partial(ask, "Message", bring=False),
                 ("Ctrl+Shift+D",),
                 "Find",

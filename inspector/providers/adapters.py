@@ -267,11 +267,13 @@ class ChatAdapter(ProviderAdapter):
         return self.client().chat.completions.create(**options)
 
     def body(self, call: ProviderRequest) -> dict[str, Any]:
+        """Return the request's body. Servers other than OpenAI's get the older `max_tokens`, and no cache key."""
         body = super().body(call)
-        max_tokens = body.pop("max_completion_tokens")
+        is_openai = not self._base_url
+        limit = body.pop("max_completion_tokens")
         if call.max_tokens is not None:
-            body["max_tokens" if self._base_url else "max_completion_tokens"] = max_tokens
-        if self._session and not self._base_url:
+            body["max_completion_tokens" if is_openai else "max_tokens"] = limit
+        if is_openai and self._session:
             body["prompt_cache_key"] = self._session
         return body
 

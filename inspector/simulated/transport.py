@@ -39,7 +39,11 @@ ON_SENT: web.RequestKey[Callable[[bytes], None]] = web.RequestKey("tell")
 async def read_request(
     request: web.Request, state: SimulatedServerState
 ) -> tuple[Mapping[str, Any], Fault]:
-    """Return the body with the model's real name, and the fault of this request. Raises RequestRefused."""
+    """Return the body, with the fault suffix removed from the model's name, and the fault of this request.
+
+    The fault is that of the header or the query, else that of the suffix, else the next one of the queue, which is
+    consumed. Raises RequestRefused.
+    """
     body = dict(await parsed(request, state))
     if "model" in request.match_info:  # Gemini has the model in the path, not in the body
         body |= {"model": request.match_info["model"], "stream": ":stream" in request.path}
@@ -50,7 +54,7 @@ async def read_request(
 def faulted(
     body: Mapping[str, Any], names: str, state: SimulatedServerState
 ) -> tuple[Mapping[str, Any], Fault]:
-    """Return the body with the model's real name, and the fault: the requested one, the model's, or the queue's.
+    """Return the body, with the fault suffix removed from the model's name, and the fault of `read_request`.
 
     Raises RequestRefused.
     """

@@ -81,7 +81,7 @@ class BundleFile(TranscriptFile):
         super().__init__(path, progress, growing=growing, source=source)
 
     def read_as_text(self) -> None:
-        """Do nothing: the records of a text transcript are already its lines."""
+        """Do nothing: if the original transcript is plain text, each record already holds one line of it."""
 
     def expect_repeated(self, path: Sequence[str]) -> None:
         """Expect many records whose values hold a list under these names."""

@@ -97,7 +97,7 @@ def test_give_back_when_facts_are_selected_copies_them_as_a_message(page: Losses
     assert page.selected[0].row.fact.text in text
     click(page.copy_names)
     assert QGuiApplication.clipboard().text() == page.selected[0].row.fact.text
-    assert page.give_words.whole == "Copied 1 fact. Paste it into the session."
+    assert page.give_words.whole == "Copied 1 fact. Paste the text into the session."
 
 
 def test_judge_without_a_model_says_where_to_choose_one_and_facts_are_added_to_the_buffer(

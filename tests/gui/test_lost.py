@@ -76,7 +76,10 @@ def test_what_an_unreadable_summary_lost_is_at_most_so_much(
     desk.workbench.open(Session("test", (sealed(""),), path="sealed.jsonl"))
     desk.workbench.move(2)
     qtbot.waitUntil(lambda: panel.windowTitle() == "Lost (9)")
-    assert panel.says.text() == "The summary is not readable in this file: 9 not known."
+    expected = (
+        "9 not known. The file holds no readable summary, so some of these facts may be in it."
+    )
+    assert panel.says.text() == expected
 
 
 def test_enter_shows_it_in_the_diff(

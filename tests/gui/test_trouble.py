@@ -37,7 +37,7 @@ def test_told_once_with_a_report(
     assert "ValueError: first" in caplog.text
     assert not window.notice.isVisible()  # not where it happened, which may be a paint event
     qtbot.waitUntil(window.notice.isVisible)
-    assert "You can go on" in window.notice.words.text()
+    assert "You can continue" in window.notice.words.text()
     click(window.notice.more)
     copied = QGuiApplication.clipboard().text()
     assert copied.startswith("Context Inspector")

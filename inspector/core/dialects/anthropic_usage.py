@@ -53,7 +53,7 @@ _COUNTS = frozenset({"input_tokens", "output_tokens", _READ, _WRITE})
 def _summed(
     usage: Mapping[str, Any], rounds: Sequence[Mapping[str, Any]], *, output_is_final: bool
 ) -> Usage:
-    """Sum up the iterations of a request. The context is that of the last iteration with a message."""
+    """Return the sum of a request's iterations. The context is that of the last iteration that wrote a message."""
     written = sum(map(_written, rounds))
     own = [round_ for round_ in rounds if round_.get("type") != _ADVISOR]
     with_message = [round_ for round_ in own if "message" in str(round_.get("type"))]

@@ -23,7 +23,10 @@ def shaped_tools(tools: Iterable[Tool], shape: ToolShape) -> list[Any]:
 
 
 def for_anthropic(tool: Tool) -> Any:
-    """Return `{name, description, input_schema}`; Anthropic's own tools are unchanged."""
+    """Return `{name, description, input_schema}`; a tool that is already in Anthropic's form is unchanged.
+
+    Return None if the definition is not recorded, or belongs to another provider's own tool.
+    """
     wire = tool.definition
     if not isinstance(wire, Mapping):
         return None

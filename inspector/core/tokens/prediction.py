@@ -324,7 +324,10 @@ class Learner:
         return banded(tokens, round(family.doubt * tokens), stays=0)
 
     def _guesses(self, anchor: Anchor, added: Addition) -> tuple[int, int]:
-        """Return (size by the slope alone, size with the recorded output as the size of the answer)."""
+        """Return two predictions of the size in tokens: by the slope alone, and with the recorded output as the answer.
+
+        They are equal if there is no answer or no recorded output.
+        """
         grown = added.counted - anchor.counted
         plain, rest = (ratios.median(self._prior()) for ratios in self._learned.recent)
         by_slope = anchor.reported + round(plain * grown)

@@ -119,13 +119,14 @@ def _drop_question(message: Message, along: Partners) -> tuple[str, str]:
     if message.role == "tool":
         what = "its call" if calls + results == 1 else "its calls"
         return (
-            f"This is the result of a call. Without {what} a provider would refuse the buffer.",
+            "This message is a tool result. If only the result is dropped, a provider refuses the buffer. "
+            f"Drop it together with {what}?",
             f"Drop with {what}",
         )
     count = plural(results, "result")
     return (
-        f"This message makes {plural(len(message.calls), 'call')}. Left alone, "
-        f"{'its result' if results == 1 else f'the {count}'} would make a provider refuse the buffer.",
+        f"This message makes {plural(len(message.calls), 'call')}. If only the message is dropped, a provider "
+        f"refuses the buffer. Drop it together with {'its result' if results == 1 else f'the {count}'}?",
         f"Drop with {'its result' if results == 1 else count}",
     )
 

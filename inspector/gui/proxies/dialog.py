@@ -135,7 +135,10 @@ class ConnectDialog(QDialog):
         self.clients.setAccessibleName("Clients")
         self.clients.setMaximumWidth(190)
         self.clients.setSpacing(BOX_GAP)
-        about = "Part of the address, so that this launch can be distinguished from others. May be empty."
+        about = (
+            "Optional. The tag becomes part of the address, so that the recording tells this launch of the client "
+            "from others."
+        )
         self.tag = line_field("Tag of this launch", new_tag(), about=about)
         self.tag.setMaximumWidth(150)
         again = button("Another", lambda: self.tag.setText(new_tag()))

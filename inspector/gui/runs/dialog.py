@@ -44,7 +44,10 @@ PROVIDERS = (
     ("openai", "OpenAI's models: your key, your money."),
     (ADDRESS, "Any server that speaks OpenAI Chat, OpenAI Responses or Anthropic Messages."),
 )
-SPELT = "http://host/v1 speaks OpenAI Chat, anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
+SPELT = (
+    "http://host/v1 for OpenAI Chat, anthropic+http://… for Anthropic Messages, "
+    "responses+http://… for OpenAI Responses"
+)
 _KEPT = ("task", "workspace", "provider", "model", "policy", "permissions", "needs_by")
 
 

@@ -15,7 +15,7 @@ from inspector.workbench.sharing.redaction import PrivateText, PrivateTexts, Red
 
 _HEADS = ("Text", "Kind", "First in", "Times", "Replaced by")
 _TEXT, _REPLACEMENT = 0, 4
-_ADVICE = "The review finds patterns, not secrets in general: read the {what} before you share it."
+_ADVICE = "The review finds only secrets with a known pattern. Read the whole {what} yourself before you share it."
 
 
 class ReviewDialog(FormDialog):

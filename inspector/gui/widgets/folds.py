@@ -139,7 +139,7 @@ class JsonFolds:
                 self.toggle(fold)
 
     def _blocks_shown_by(self, fold: JsonFold) -> Iterator[int]:
-        """Yield the numbers of the blocks that unfolding would show, without those inside nested folds."""
+        """Yield the numbers of the blocks that unfolding would show. Nested folds that are folded stay folded."""
         number = fold.first + 1
         while number <= fold.last:
             yield number

@@ -138,6 +138,8 @@ class Overlay(Guarded, QWidget):
     ) -> None:
         """Paint a label at the first free one of its possible top left corners, or skip it if none is free.
 
+        Tries the whole text, then `short`; if `over`, then on top of a curve.
+
         Args:
             painter: The active painter.
             words: The text of the label.

@@ -245,9 +245,9 @@ class TextLayout:
 
 
 def pretty(text: str) -> Iterator[str] | None:
-    """Return the tokens of a JSON text, indented and with line breaks; None if the text is not indented.
+    """Return a JSON object or list as tokens, with indentation and line breaks.
 
-    It is not indented if it is no JSON object or list, or longer than PRETTY_LIMIT.
+    Return None if the text is neither, or is longer than PRETTY_LIMIT.
     """
     if len(text) > PRETTY_LIMIT or text.lstrip()[:1] not in ("{", "["):
         return None

@@ -113,7 +113,10 @@ class Lateness:
 
     @property
     def sentence(self) -> str:
-        """Say how the policy's own count differs from the provider's at the line; empty if it does not."""
+        """Say how many requests earlier or later the policy's own count crosses the line than the provider's.
+
+        Empty if both cross it at the same request, or never.
+        """
         share = self.line.label.split(" ")[0]
         match self.reported, self.believed:
             case int(true), None if self.compacted is not None:
@@ -405,7 +408,7 @@ def estimate_here(state: State) -> int | None:
 
 
 def lacks_belief(state: State) -> bool:
-    """Is the shown buffer's own count still missing, so that it must be computed with the verdicts? O(1)."""
+    """Is the policy's own count of the shown buffer still missing? It is computed with the tiers' verdicts. O(1)."""
     belief = state.believed
     return belief is not None and belief.key == beliefs_key(state) and belief_here(state) is None
 

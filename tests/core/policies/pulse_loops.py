@@ -10,9 +10,9 @@ from inspector.core.outcome import Outcome
 from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pulse import (
     POLICY,
-    PulseSettings,
     PulseState,
 )
+from inspector.core.policies.pulse.settings import PulseSettings
 from tests.core.policies.build import Script, assistant, buffer, user
 
 ALWAYS = POLICY.settings([("COMPACT_TRIGGER", "0")])

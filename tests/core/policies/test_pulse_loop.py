@@ -19,9 +19,9 @@ from inspector.core.policies.context import PolicyContext
 from inspector.core.policies.pulse import (
     POLICY,
     PREFIX,
-    PulseSettings,
     PulseState,
 )
+from inspector.core.policies.pulse.settings import PulseSettings
 from inspector.core.policies.verdict import PolicyInput
 from inspector.core.usage import Usage
 from tests.core.policies.build import AgentLoop, Script, assistant, buffer, play_loop, result, user

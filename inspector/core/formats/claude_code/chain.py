@@ -27,7 +27,11 @@ _CONTENT = (str, list)
 
 
 def find_parent(chain: ChainState, record: ChainRecord) -> ChainNode:
-    """Return the node of a record's parent; the last node of the chain if the file does not hold the parent."""
+    """Return the node of a record's parent, and set `chain.linked` if the file holds it.
+
+    Return the last node of the chain if the file does not hold the parent, or if only the order of the file counts
+    (`chain.listed`).
+    """
     node = None if chain.listed else chain.nodes.get(record.parent or "")
     if node is None:
         return chain.tail

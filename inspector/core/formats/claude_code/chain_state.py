@@ -178,7 +178,8 @@ class ChainState:
         """Append a typed prompt to the chain. It replaces an unanswered prompt with the same parent."""
         if self._typed is not None:
             prompt, parent = self._typed
-            is_unanswered = prompt.anchor is self.tail.anchor is on.anchor
+            last_call = self.tail.anchor
+            is_unanswered = prompt.anchor is last_call and on.anchor is last_call
             if parent is on and is_unanswered:
                 self._go_back(on)
         self.place(node, on)

@@ -270,7 +270,7 @@ class SentRequests:
         return wires
 
     def _read_blobs(self, wires: Sequence["_WireMessage"], pieces: Pieces) -> None:
-        """Set the messages of new wire messages whose blobs the file holds."""
+        """Set the messages of wire messages that have none yet, from the blob record with the same hash, if any."""
         for wire in wires:
             blob = self._wire.blobs.get(wire.hash)
             if wire.messages is None and blob is not None:

@@ -252,7 +252,7 @@ class Chat(GrowingThread):
             self.call(usage, model or self.model, where.time, line=where.line, sent=opened.view)
             self._called.add(where.id)
         self._note_value(value)
-        self._put(where.id, _drafts(value, where, answered_calls))
+        self._put(where.id, _read_model_record(value, where, answered_calls))
         self._answers = False
 
     def _note_value(self, value: Mapping[str, Any]) -> None:
@@ -289,7 +289,7 @@ class Chat(GrowingThread):
             calls = frozenset(
                 message.result.call_id for message in after if message.result is not None
             )
-            messages = _drafts(value, where, calls)
+            messages = _read_model_record(value, where, calls)
             self._note_value(value)
         if [message.parts for message in messages] == [message.parts for message in before]:
             return
@@ -313,7 +313,7 @@ class Chat(GrowingThread):
         """Replace the whole history by the listed records. O(messages of both)."""
         self._settle(None)
         values = [value for value in objects_of(listed) if value.get("type") in ("user", "gemini")]
-        starts, new = _laid(line, values)
+        starts, new = _read_history(line, values)
         change = replace_messages(self.view().messages(), new)
         self.note(change.messages)
         self.become(change.messages, change.same)
@@ -360,18 +360,25 @@ def _position(value: Mapping[str, Any], line: int, n: int) -> RecordPosition:
     )
 
 
-def _drafts(
+def _read_model_record(
     value: Mapping[str, Any], where: RecordPosition, answered_calls: frozenset[str] | None
 ) -> list[Message]:
+    """Return the answer of a record and the results of its calls, without those in `answered_calls`.
+
+    None for `answered_calls` leaves out all results.
+    """
     answer = read_answer(value, where)
     results = [] if answered_calls is None else read_results(value, where, answered_calls)
     return [answer, *results] if answer.parts else results
 
 
-def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int], list[Message]]:
-    """Return the index of each listed record's first message, by id, and all messages.
+def _read_history(
+    line: int, values: Sequence[Mapping[str, Any]]
+) -> tuple[dict[str, int], list[Message]]:
+    """Return the index of each record's first message, by record id, and all messages of a listed history.
 
-    A tool result that a user record holds is not taken from the record of its call as well.
+    A tool result that a user record holds is not taken from the record of its call as well. The results of the last
+    record are not read yet.
     """
     answered_calls = frozenset[str]().union(
         *(answered(value) for value in values if value.get("type") == "user")
@@ -386,5 +393,6 @@ def _laid(line: int, values: Sequence[Mapping[str, Any]]) -> tuple[dict[str, int
         if value.get("type") == "user":
             messages += read_gemini_user(value, where)
         else:
-            messages += _drafts(value, where, None if n + 1 == len(values) else answered_calls)
+            is_last = n + 1 == len(values)
+            messages += _read_model_record(value, where, None if is_last else answered_calls)
     return starts, messages

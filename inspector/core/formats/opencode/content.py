@@ -63,7 +63,7 @@ class ModelStep:
 
 @dataclass(frozen=True, slots=True)
 class MessageUnit:
-    """A stored message as our messages, with its model calls."""
+    """A message that opencode stored, as neutral messages, with the model calls recorded in it."""
 
     info: Mapping[str, Any]
     messages: tuple[Message, ...] = ()
@@ -71,7 +71,7 @@ class MessageUnit:
     sent: bool = True
     """True if later calls send the messages. A failed answer is not sent again."""
     pruned: tuple[tuple[int, str], ...] = ()
-    """Time at which a tool result was cleared, in ms since 1970, and id of its message."""
+    """For each tool result that was cleared, the time in ms since 1970 and the id of its message."""
     marker: Mapping[str, Any] = field(default_factory=dict)
     """The part of a user's message that requests a compaction; empty if there is none."""
 

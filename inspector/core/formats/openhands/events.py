@@ -1,9 +1,10 @@
 """Read OpenHands' events (V0): what the user, the agent and the environment did, as one list per conversation.
 
-An answer of the model is recorded with the action that it requested and again with the observation. Equal ids show that
-both belong to one call. The model reads an observation as OpenHands presents it, which is not always its `content`: the
-report of an edit in place of the diff, the output of a command with its exit code. Only newer files hold prompt and
-tools. `output.jsonl` holds one run per line; older files of this kind do not record the calls and their tokens.
+An answer of the model is recorded with the action that it requested and again with the observation. The two records
+have the same id, so they count as one call. The model reads an observation as OpenHands presents it, which is not
+always its `content`: the report of an edit in place of the diff, the output of a command with its exit code. Only newer
+files hold prompt and tools. `output.jsonl` holds one run per line; older versions of it do not record the calls and
+their tokens.
 """
 
 from collections.abc import Mapping, Sequence

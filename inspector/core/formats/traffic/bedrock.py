@@ -302,7 +302,11 @@ def _read_request(request: Mapping[str, Any]) -> AgentCall:
 
 
 def _prompt(text: Any) -> dict[str, Any]:
-    """Return what the model was sent, from a body as text or from a plain prompt; empty if the trace has neither."""
+    """Return the system prompt and the messages that the model was sent; no messages if the trace has none.
+
+    Args:
+        text: A request body or a plain prompt, as text.
+    """
     body = plain_body(text)
     if isinstance(body, Mapping):
         return {"system": body.get("system", ""), "messages": body.get("messages", [])}

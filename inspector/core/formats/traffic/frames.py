@@ -5,9 +5,9 @@ ends its answer. A log of frames (ccxray) has one frame on each line: `dir` is `
 `u2c` for a frame to the client.
 """
 
+import weakref
 from collections import deque
 from typing import Any
-from weakref import proxy
 
 from inspector.core.dialects.catalogue import event_of, is_terminal
 from inspector.core.formats.signs import FileSign, FileSigns
@@ -36,9 +36,10 @@ class FramePairs:
         headers: Any = None,
     ) -> None:
         # Weak, so that a log that holds its connections is freed with its session.
-        self._log = proxy(log)
+        self._log = weakref.proxy(log)
         self._method, self._path, self._headers = method, path, headers
         self._waiting: deque[int] = deque()
+        """Numbers of the exchanges whose answer is incomplete, oldest first."""
         self._events: list[Any] = []
         """Events received so far of the current answer."""
 

@@ -415,6 +415,7 @@ class BreakdownPanel(Panel):
         self._show_part(self.desk.workbench.state)
 
     def _show_part(self, state: State) -> None:
+        """Show the chosen part in map, table and caption, and limit the buffer's list to its messages."""
         tree = self._shown_tree
         self.icicle.show_tree(tree, state.part)
         self.tree.show_tree(tree, state.part)
@@ -423,17 +424,18 @@ class BreakdownPanel(Panel):
             self._say_empty(state)
             return
         nodes = tree.along(state.part)
-        is_here = len(nodes) > len(state.part)
-        words = about(nodes[-1], state.part[: len(nodes) - 1], tree.tokens).replace("\n", ": ")
+        found = state.part[: len(nodes) - 1]
+        is_here = found == state.part
+        words = about(nodes[-1], found, tree.tokens).replace("\n", ": ")
         if not is_here:
             words = f"not in this buffer: {words}"
         if self._job.is_late and not self._late.isActive():
             words = f"Request {self._at:,}: {words}"
         self.says.show_text(words)
         if state.part and is_here:
-            among = self._filter(state.part)
-            if among != state.among:
-                self.desk.workbench.look_into(state.part, among)
+            messages = self._filter(state.part)
+            if messages != state.among:
+                self.desk.workbench.look_into(state.part, messages)
 
     def _say_empty(self, state: State) -> None:
         """Say why no part is shown."""

@@ -41,7 +41,9 @@ NINETY = "90% below: nine of ten predictions were closer than that."
 AFTER = "After compaction: median error of the first prediction after each recorded compaction."
 SLOPE = "Slope: reported tokens for each estimated token, for each segment between compactions."
 INTERCEPT = "Intercept: tokens that the estimate lacks, such as a system prompt that the file does not record."
-RESIDUAL = "Residual: reported tokens minus the line of the segment."
+RESIDUAL = (
+    "Residual: reported tokens minus those that the line of the segment gives for the estimate."
+)
 USE = "Press Enter on a row to use that estimator in the window."
 
 
@@ -165,7 +167,7 @@ class CalibrationPanel(Panel):
         for name in ESTIMATORS:
             if name not in self._tasks:
                 self._work_out(name)
-        self._show()
+        self._show_table()
 
     def _work_out(self, name: str) -> None:
         thread = self._state.thread
@@ -173,7 +175,7 @@ class CalibrationPanel(Panel):
 
         def done(result: EstimatorFit) -> None:
             self._found[name] = result
-            self._show()
+            self._show_table()
             if name == self._plotted:
                 self._plot(name)
 
@@ -185,16 +187,17 @@ class CalibrationPanel(Panel):
         self._plotted = name
         if name not in self._tasks and self._state.thread is not None:
             self._work_out(name)
-        self._show()
+        self._show_table()
         self._show_plot()
 
-    def _show(self) -> None:
+    def _show_table(self) -> None:
         rows = [self._row_of(name) for name in ESTIMATORS]
         self.table.show_rows(rows)
         self.table.selectRow(
             next(index for index, row in enumerate(rows) if row.name == self._plotted)
         )
-        self.tokenizers.setVisible(len(self._tasks) < len(rows))
+        has_unfitted = len(self._tasks) < len(ESTIMATORS)
+        self.tokenizers.setVisible(has_unfitted)
         self.say("")
 
     def _row_of(self, name: str) -> EstimatorRow:

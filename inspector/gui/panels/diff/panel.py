@@ -301,14 +301,14 @@ def diff_sections(row: DiffRow, rival: Message | None = None, words: str = "") -
     """Return the heading and the text of a row. O(text); for a changed message, times the changed lines / 64.
 
     Args:
-        of: the row.
+        row: the row.
         rival: the summary of the same messages on the other side.
         words: the name of the row's fate if two branches are compared.
     """
     fate = row.fate
     heading = f"{LETTERS[fate.name]} · {words or _MEANINGS[fate.name]} · {_tokens(row)}"
     if rival is not None:
-        heading += " · beside the summary of the other side"
+        heading += " · compared with the summary of the same messages on the other side"
     if fate.name == "kept":
         assert fate.before is not None
         return (Section(heading, message_lines(fate.before), "code"),)

@@ -245,7 +245,9 @@ class LostPanel(ListPanel[LossRow]):
         if change is None:
             return f"{words}."
         if not change.is_readable:
-            return f"The summary is not readable in this file: {words}."
+            return (
+                f"{words}. The file holds no readable summary, so some of these facts may be in it."
+            )
         return f"{change.forgetting.sentence} {words}."
 
     def choose(self, place: int, column: int = -1) -> None:

@@ -256,8 +256,10 @@ class LossesPanel(Panel):
         rows = self._rows_to_give()
         for widget in (self.copy_names, self.copy_message, self.insert):
             widget.setEnabled(bool(rows))
-        which = "selected" if self.selected else "unsettled"
-        words = f"Copies {plural(len(rows), f'{which} fact')} to the clipboard, to paste into the session."
+        which = "selected" if self.selected else "open"
+        words = f"{plural(len(rows), f'{which} fact')} to copy and paste into the session."
+        if not rows:
+            words = "No open fact to copy."
         self.give_words.show_text(copied or words)
 
     def _copy(self, as_message: bool) -> None:
@@ -267,7 +269,9 @@ class LossesPanel(Panel):
         else:
             text = "\n".join(dict.fromkeys(row.fact.text for row in rows))
         QGuiApplication.clipboard().setText(text)
-        self._show_give_back(f"Copied {plural(len(rows), 'fact')}. Paste it into the session.")
+        self._show_give_back(
+            f"Copied {plural(len(rows), 'fact')}. Paste the text into the session."
+        )
 
     def _insert(self) -> None:
         """Add the facts to the current buffer as a step. If the request is held, it is sent with them."""

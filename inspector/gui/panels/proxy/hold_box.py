@@ -229,7 +229,7 @@ def countdown_words(hold: HoldInfo) -> str:
         )
     words = f"Forwarded unchanged in {clock_words(seconds_left(hold))} unless you act"
     if hold.retries:
-        words += f" · asked again {plural(hold.retries, 'time')}: the newest request waits here"
+        words += f" · the client retried {plural(hold.retries, 'time')}; its newest request is the one held"
     if hold.is_begun:
         words += " · kept alive with pings"
     return words
@@ -238,13 +238,18 @@ def countdown_words(hold: HoldInfo) -> str:
 def patience_words(hold: HoldInfo) -> str:
     """Explain in a tooltip how long the request can be held."""
     bears = hold.patience
-    silent = f"Without a byte this client waits {bears.silent_s:g} seconds. {bears.how_known}"
+    silent = (
+        f"This client gives up after {bears.silent_s:g} seconds without a byte. {bears.how_known}"
+    )
     if not bears.ping:
-        return f"{silent} Nothing is sent to it early, so it goes before that, with time left for the answer."
+        return (
+            f"{silent} The proxy forwards the request before that, with time left for the answer."
+        )
     begin = bears.begin_s or 0
     return (
-        f"{silent} After {begin:.0f} seconds the answer is begun and a ping follows every 10 seconds: from then on a "
-        "failure of the provider is reported inside the stream."
+        f"{silent} To keep it waiting, the proxy starts the answer after {begin:.0f} seconds and sends a ping every "
+        "10 seconds. If the provider fails after that, the client gets the error inside the stream, not as an HTTP "
+        "status."
     )
 
 

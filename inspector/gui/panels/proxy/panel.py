@@ -392,8 +392,9 @@ class ProxyPanel(Panel):
             self.table.show_rows(rows)
             self._show_place(self.desk.workbench.state)
             click = "see what was sent and received" if self._is_recording else "go to its request"
+            count = plural(len(rows), "exchange" if self._is_recording else "request")
             self.says.show_text(
-                f"{len(rows):,}. Click a row to {click}; double-click it to read its buffer."
+                f"{count}. Click a row to {click}; double-click it to read its buffer."
             )
             self.table.empty = "No row matches." if rows else "No request is recorded."
             if self._session is not session and self._session is not None:

@@ -28,7 +28,7 @@ class RunBar(LiveBar):
     ) -> None:
         run = runs.controller
         go_button = button(GO, run.go, about="Continue to the next breakpoint (F5)")
-        dropped = "Drop the steps, and send what would have been"
+        dropped = "Discard the steps, and send the buffer without them"
         as_it_was = button("Run without the steps", run.go_as_it_was, about=dropped)
         pausing = "Stop before the next tier, model call or tool (F6)"
         pause = button("Pause", run.pause, about=pausing)
@@ -38,8 +38,8 @@ class RunBar(LiveBar):
         tool = button("Step tool", run.step_tool, about=until_result)
         stop = button("Stop", run.stop, about="End the run at once (Shift+F5)")
         resume = button("Resume…", runs.resume_last, about="Resume the run from its journal")
-        away = button("✕", run.forget, about="Take this bar away; the journal stays")
-        away.setAccessibleName("Take the bar of the run away")
+        away = button("✕", run.forget, about="Remove this bar; the journal stays")
+        away.setAccessibleName("Remove the run bar")
         controls = (as_it_was, go_button, pause, model, tool, stop)
         super().__init__(show, "Show the run and its journal", *controls, resume, away)
         self.as_it_was, self.go, self.pause, self.model, self.tool, self.stop = controls

@@ -334,9 +334,9 @@ class StepsPanel(Panel):
         self.view = StepsView(desk.theme, self.model)
         self.view.go_wanted.connect(stepping.go)
         self.view.compare_wanted.connect(self.compare)
-        self.undo = _button("Undo", "Up one step (Ctrl+Z)", stepping.undo)
+        self.undo = _button("Undo", "Go back one step (Ctrl+Z)", stepping.undo)
         self.redo = _button(
-            "Redo", "Down again, to the newest branch (Ctrl+Shift+Z)", stepping.redo
+            "Redo", "Go forward one step, along the newest branch (Ctrl+Shift+Z)", stepping.redo
         )
         about_compare = "Compare the current buffer with the chosen step, in the diff"
         self.compared = _button("Compare", about_compare, self._compare)

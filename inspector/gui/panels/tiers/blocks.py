@@ -59,8 +59,10 @@ class AnswerBlock(QWidget):
         self.chips = Chips("Model calls by", ANSWERERS)
         self.chips.chosen.connect(self._choose_word)
         about = (
-            "anthropic, openai, or an address: http://host/v1 speaks OpenAI Chat,\n"
-            "anthropic+http://… Anthropic Messages, responses+http://… OpenAI Responses"
+            "anthropic, openai, or an address:\n"
+            "http://host/v1 for OpenAI Chat\n"
+            "anthropic+http://host for Anthropic Messages\n"
+            "responses+http://host for OpenAI Responses"
         )
         self.provider = choice(
             "Provider, or the address of an OpenAI-compatible server", PROVIDERS, about=about

@@ -154,12 +154,15 @@ def call_words(preview: Preview) -> str:
     calls = preview.calls.together
     if not calls.count:
         return ""
-    cached = f", {grouped(calls.usage.cache_read)} of them cached" if calls.usage.cache_read else ""
+    cached, assumption = "", ""
+    if calls.usage.cache_read:
+        cached = f", {grouped(calls.usage.cache_read)} of them cached"
+        assumption = " This assumes that what was sent before is still in the cache."
     most = "no limit" if calls.most_output is None else f"at most {grouped(calls.most_output)}"
     sent = f"{plural(calls.count, 'model call')}: {grouped(calls.usage.prompt)} tokens in{cached}"
     returned = f"about {grouped(calls.usage.output)} out ({most})"
     source = f"Expected output of a call: {grouped(preview.expected.tokens)} tokens, {preview.expected.source}."
-    return f"{sent}; {returned}. What was sent before is read from the cache. {source}"
+    return f"{sent}; {returned}.{assumption} {source}"
 
 
 def _rewrite(preview: Preview) -> tuple[str, ...]:

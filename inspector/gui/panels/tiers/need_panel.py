@@ -117,7 +117,9 @@ class NeedPanel(Panel):
         self.use = button("Use this answer", self._answer_by_hand, about="Ctrl+Enter")
         self.fail = menu_button("Fail with… ▾", self._fill_failures, role="")
         self.stop = button(
-            "Stop", self._stepping.stop, about="End the call; the need waits for you again"
+            "Stop",
+            self._stepping.stop,
+            about="Stop the model call; the tier then waits for your answer",
         )
         self.give_up = button(
             "Give up", self._stepping.give_up, about="Drop the tier: nothing happened"

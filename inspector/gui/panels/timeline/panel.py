@@ -32,7 +32,7 @@ from inspector.gui.panels.timeline.frame import (
 )
 from inspector.gui.panels.timeline.line_drag import LineDrag
 from inspector.gui.panels.timeline.line_labels import TimelineLines
-from inspector.gui.panels.timeline.plot_legend import LegendEntry, PlotLegend
+from inspector.gui.panels.timeline.plot_legend import LegendEntry, PlotLegend, list_curves
 from inspector.gui.panels.timeline.range_panel import RangePanel
 from inspector.gui.panels.timeline.readings import spoken_pressure
 from inspector.gui.widgets.segments import Segments
@@ -65,8 +65,6 @@ AREA_KINDS: dict[str, AreaKind | None] = {
     "By tool": "tool",
     CURVE_VIEW: None,
 }
-CURVE_NAMES = {"reported": "reported", "unreported": "predicted", "believed": "own count"}
-"""Names of the curves in the legend."""
 LOW_WINDOW, LEAST_PLOT = 850, 76
 """Window height in pixels below which the timeline has no overview, and the plot's height in such a window."""
 PLOT_AT_900, PLOT_GROWTH = 132, 0.24
@@ -347,18 +345,16 @@ class Timeline(PlotPanel):
     def _show_legend(self) -> None:
         from inspector.gui.panels.timeline.plot import area_colours, area_title
 
-        colours, areas, entries = self.desk.theme.colours, self.plot.areas, list[LegendEntry]()
+        colours, areas = self.desk.theme.colours, self.plot.areas
+        entries = list[LegendEntry]()
+        shows_curves = AREA_KINDS[self.way.word] is None
         if areas is not None:
             pairs = zip(areas.names, area_colours(colours, areas), strict=True)
             entries += [LegendEntry(name, area_title(name), colour) for name, colour in pairs]
             entries.reverse()  # in the order in which they are stacked
-        elif AREA_KINDS[self.way.word] is None:
-            styles = {"unreported": Qt.PenStyle.DashLine}
-            for name, title in CURVE_NAMES.items():
-                colour = colours.missing if name == "believed" else colours.accent
-                entries.append(
-                    LegendEntry(name, title, colour, stroke=styles.get(name, Qt.PenStyle.SolidLine))
-                )
+        elif shows_curves:  # areas that are still being computed have no entries
+            entries += list_curves(colours)
+        # A low plot has no row of steps, so the legend names them.
         if self.plot.canvas.effects and self.plot.is_low:
             entries.append(
                 LegendEntry(

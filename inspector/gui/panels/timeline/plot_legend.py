@@ -8,7 +8,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.gui.guard import Guarded
-from inspector.gui.look.colours import ink
+from inspector.gui.look.colours import Colours, ink
 from inspector.gui.look.fonts import ui_font
 from inspector.gui.look.theme import Theme
 from inspector.gui.look.visible import line
@@ -32,6 +32,20 @@ class LegendEntry:
     colour: str
     stroke: Qt.PenStyle | None = None
     """How the curve is drawn; None for an area."""
+
+
+CURVE_NAMES = {"reported": "reported", "unreported": "predicted", "believed": "own count"}
+"""Titles of the timeline's curves, by name."""
+
+
+def list_curves(colours: Colours) -> list[LegendEntry]:
+    """Return an entry for each curve."""
+    entries = list[LegendEntry]()
+    for name, title in CURVE_NAMES.items():
+        colour = colours.missing if name == "believed" else colours.accent
+        stroke = Qt.PenStyle.DashLine if name == "unreported" else Qt.PenStyle.SolidLine
+        entries.append(LegendEntry(name, title, colour, stroke=stroke))
+    return entries
 
 
 class PlotLegend(Guarded, QWidget):
