@@ -37,7 +37,7 @@ class Garbage(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         gc.disable()
-        self._looked = self._thawed = monotonic()
+        self._last_tick = self._last_thaw = monotonic()
         self._thawing_s = 0.0
         """Seconds that the last collection of the frozen objects took."""
         self._frozen = 0
@@ -47,11 +47,11 @@ class Garbage(QObject):
         self._timer.start(EVERY_MS)
 
     def _freeze_or_collect(self) -> None:
-        before = self._looked
-        self._looked = monotonic()
-        if computing_jobs and self._looked - before > LATE:
+        before = self._last_tick
+        self._last_tick = monotonic()
+        if computing_jobs and self._last_tick - before > LATE:
             gc.freeze()
-        elif not computing_jobs and self._looked > self._thawed + self._rest_s():
+        elif not computing_jobs and self._last_tick > self._last_thaw + self._rest_s():
             self._collect_frozen()
         else:
             collect()
@@ -69,8 +69,8 @@ class Garbage(QObject):
             gc.collect()
             gc.freeze()
             Thread(target=return_free_memory, name="memory", daemon=True).start()
-        self._thawed = monotonic()
-        self._thawing_s = self._thawed - self._looked
+        self._last_thaw = monotonic()
+        self._thawing_s = self._last_thaw - self._last_tick
 
 
 def return_free_memory() -> None:

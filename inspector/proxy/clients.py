@@ -33,7 +33,7 @@ class Patience:
     silent_s: float
     """Seconds without a byte after which the client gives up or tries again."""
     ping: Ping = ""
-    told_s: float = LONGEST_S
+    pinged_s: float = LONGEST_S
     """Seconds in total that the client waits while pings arrive; unused if no pings may be sent."""
     how_known: str = ""
 
@@ -47,7 +47,7 @@ class Patience:
         """Return the seconds after which the request must be forwarded, so that the provider has time left to
         answer.
         """
-        return self.told_s if self.ping else self.silent_s * 0.75
+        return self.pinged_s if self.ping else self.silent_s * 0.75
 
 
 _MEASURED = "Measured on the client itself."
@@ -75,19 +75,19 @@ _UNKNOWN: Mapping[str, Patience] = {
     "anthropic": Patience(
         silent_s=240,
         ping="event",
-        told_s=300,
+        pinged_s=300,
         how_known="An unknown client: the shortest time that common libraries wait.",
     ),
     "openai-chat": Patience(
         silent_s=240,
         ping="comment",
-        told_s=300,
+        pinged_s=300,
         how_known="An unknown client: the shortest time that common libraries wait.",
     ),
     "openai-responses": Patience(
         silent_s=240,
         ping="comment",
-        told_s=300,
+        pinged_s=300,
         how_known="An unknown client: the shortest time that libraries wait.",
     ),
     "gemini": Patience(
@@ -121,7 +121,7 @@ def find_patience(
         seconds = replace(
             seconds,
             silent_s=stated,
-            told_s=LONGEST_S,
+            pinged_s=LONGEST_S,
             how_known=f"It says itself that it waits {stated:g} s.",
         )
     elif stated:

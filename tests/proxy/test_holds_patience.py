@@ -99,7 +99,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def short(client: str, dialect: str, headers: Any, **more: Any) -> Patience:
         return replace(
-            clients.find_patience(client, dialect, headers, **more), silent_s=0.1, told_s=20.0
+            clients.find_patience(client, dialect, headers, **more), silent_s=0.1, pinged_s=20.0
         )
 
     monkeypatch.setattr(holding_module, "find_patience", short)

@@ -139,6 +139,9 @@ _CLOEXEC = getattr(os, "O_CLOEXEC", 0)
 
 
 def _lock(handle: int) -> bool:
+    """Lock the file, unless another process holds its lock. Return whether this process may write; Windows does not
+    lock.
+    """
     if sys.platform == "win32":
         return True
     import fcntl

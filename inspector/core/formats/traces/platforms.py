@@ -295,16 +295,14 @@ def _is_observation(row: Any) -> bool:
 
 
 def langfuse_spans(value: Any, line: int) -> Iterator[Span]:
-    """Yield the observations of an export (`{trace, observations}`) as spans.
-
-    The metadata of an observation holds the attributes that OpenTelemetry sent.
-    """
+    """Yield the observations of an export (`{trace, observations}`) as spans."""
     for row, session in _observed(value):
         if _is_observation(row) and isinstance(row["id"], str):
             yield _observation(row, session, line)
 
 
 def _observation(row: Mapping[str, Any], session: str, line: int) -> Span:
+    """Return an observation as a span. Its metadata holds the attributes that OpenTelemetry sent."""
     trace = text_of(row.get("traceId"))
     parent = text_of(row.get("parentObservationId"))
     span = Span(

@@ -77,7 +77,7 @@ class PiSettings:
 def apply_defaults(settings: PiSettings) -> PiSettings:
     """Return the settings as Pi reads them: a reserve or keep of 0 means the default.
 
-    Safe mode takes a keep of 0 literally.
+    `optimal_config` replaces both by those for the window. Safe mode takes a keep of 0 literally.
 
     Raises:
         InspectorError: A value is impossible, or the reserve is 0 in safe mode.
