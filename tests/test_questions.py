@@ -108,7 +108,7 @@ def test_summary_that_changes_a_version_is_told_with_what_was_said_before(
     assert cli.main(["lost", str(changed)]) == 0
     printed = capsys.readouterr().out
     assert re.search(
-        r"names 1 thing that nothing before it does: \S*wechat-2024-10\.csv\.", printed
+        r"names 1 thing that no earlier message names: \S*wechat-2024-10\.csv\.", printed
     ), printed[:2000]
 
 

@@ -358,10 +358,12 @@ class AgentThread:
         if isinstance(failure, ContextWindowExceeded):
             stop = self.run.reason() or ("overflow" if points.overflow else "")
             return bool(stop) and self._pause(
-                stop, why="The model has refused the buffer as too long.", error=error
+                stop, why="The model refused the buffer as too long.", error=error
             )
         if points.errors:
-            self._pause("error", why="The model call has failed; going on asks again.", error=error)
+            self._pause(
+                "error", why="The model call failed; if you resume, it is retried.", error=error
+            )
             return True
         return False
 
@@ -427,7 +429,10 @@ def _explain_failure(error: str, buffer: Buffer) -> str:
     broken = next((problem for problem in find_refusals(buffer) if problem.rule in PAIRS), None)
     if broken is None:
         return error
-    return f"{error} (The policy left the buffer so: {broken.why} Its mode=safe does not; resuming the run repairs it.)"
+    return (
+        f"{error} (The policy left an invalid buffer: {broken.why} With mode=safe it would not; resuming the "
+        "run repairs the buffer.)"
+    )
 
 
 class BufferSizer:

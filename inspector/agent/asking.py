@@ -88,7 +88,7 @@ def patiently(
             if again is None:
                 raise
             run.publisher.publish(
-                why=f"{sentence(failure)}; asking again in {again:g} s ({tries} of {run.plan.limits.retries})"
+                why=f"{sentence(failure)}; retry {tries} of {run.plan.limits.retries} in {again:g} s"
             )
             run.rest(again)
 

@@ -60,7 +60,7 @@ class Runner(Run):
 
     def _run_to_end(self) -> None:
         """Run the thread. However it ends, the end is recorded in the journal and published."""
-        ended = ThreadEnd("error", error="the run broke off by a fault of this program")
+        ended = ThreadEnd("error", error="an internal error of this program ended the run")
         try:
             ended = self._agent.live()
         except RunStopped:

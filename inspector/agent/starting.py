@@ -85,7 +85,7 @@ def fork(
     """
     changes: list[str] = []
     if buffer is not None:
-        changes.append("The buffer was changed by hand before it was forked.")
+        changes.append("The buffer was edited manually before the fork.")
     else:
         buffer = thread.place(at).buffer()
     start = Buffer(
@@ -106,17 +106,19 @@ def fork(
 def _prompt(recorded: Prompt, workspace: Path, system: System, changes: list[str]) -> Prompt:
     ours = prompt(workspace)
     if recorded.tools is None:
-        changes.append("The transcript does not hold its tools: the run has its own.")
+        changes.append(
+            "The transcript does not record the agent's tools: the run uses its own tools."
+        )
     elif recorded.tools != ours.tools:
         changes.append(
-            f"Its {plural(len(recorded.tools), 'tool')} gave way to the run's own {len(ours.tools or ())}."
+            f"The run's own {len(ours.tools or ())} tools replace the {plural(len(recorded.tools), 'recorded tool')}."
         )
     if system == "recorded" and recorded.system:
         return Prompt(recorded.system, ours.tools)
     if recorded.system:
-        changes.append("Its system prompt was replaced by the run's own.")
+        changes.append("The run's own system prompt replaces the recorded one.")
     else:
-        changes.append("The transcript does not hold its system prompt: the run has its own.")
+        changes.append("The transcript does not record the system prompt: the run uses its own.")
     return ours
 
 
@@ -127,14 +129,14 @@ def _prepare_messages(messages: Sequence[Message], changes: list[str]) -> tuple[
     filled = _repair_pairs(filled, changes)
     first = next((message for message in filled if message.role != "system"), None)
     if first is not None and first.role == "assistant":
-        changes.append("A user message was put before the assistant's first one.")
+        changes.append("A user message was added before the first assistant message.")
         filled = (Message(f"before-{first.id}", "user", (Text(BEGINNING),), mark="meta"), *filled)
     sealed = sum(
         isinstance(part, Opaque | Thinking) for message in filled for part in message.parts
     )
     if sealed:
         changes.append(
-            f"Not sent: {plural(sealed, 'part')} that only their own provider can read (thinking among them)."
+            f"Not sent: {plural(sealed, 'part')} that only the original provider can read (including thinking)."
         )
     return filled
 
@@ -187,7 +189,7 @@ def _give_unique_ids(messages: Sequence[Message], changes: list[str]) -> tuple[M
         named.append(message if is_same else replace(message, parts=tuple(parts)))
     if renamed:
         changes.append(
-            f"Another id for {plural(renamed, 'tool call')}: theirs was used twice, or not every provider takes it."
+            f"New ids for {plural(renamed, 'tool call')}: an old id was used twice, or some providers refuse it."
         )
     return tuple(named)
 
@@ -203,7 +205,7 @@ def _repair_pairs(messages: tuple[Message, ...], changes: list[str]) -> tuple[Me
     bad = [problem.rule for problem in find_refusals(Buffer(messages))]
     if "order" in bad or "duplicate-answer" in bad:
         messages = tuple(_order_results(messages))
-        changes.append("Tool results were put right after their calls, each once.")
+        changes.append("Each tool result was moved directly after its call.")
     mended = repair(Buffer(messages), None)
     for event in mended.events:
         dropped, answered = (
@@ -213,7 +215,7 @@ def _repair_pairs(messages: tuple[Message, ...], changes: list[str]) -> tuple[Me
             changes.append(f"Left out: {plural(dropped, 'tool result')} without a call.")
         if isinstance(answered, int) and answered:
             changes.append(
-                f"Given a result that says so: {plural(answered, 'tool call')} without one."
+                f"{plural(answered, 'tool call')} without a result got a result that says so."
             )
     return mended.buffer.messages
 
@@ -243,7 +245,7 @@ def read_journal(path: Path) -> JournalReader:
     journal = TranscriptFile(path)
     if detect(journal.head()).name != NAME:
         raise InspectorError(
-            f"{path} is no journal of a run; a transcript can be forked (--fork), not resumed."
+            f"{path} is not the journal of a run; a transcript can be forked (--fork), not resumed."
         )
     reader = JournalReader()
     journal.feed(reader)

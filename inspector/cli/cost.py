@@ -177,7 +177,7 @@ def _miss_lines(document: dict[str, Any]) -> Iterator[str]:
     for line in listing(sorted(costliest, key=misses.index), *_MISS_COLUMNS):
         yield f"  {line}"
     if len(misses) > _MOST:
-        yield f"  and {len(misses) - _MOST:,} cheaper ones; --json has all, with the whole evidence"
+        yield f"  and {len(misses) - _MOST:,} cheaper misses (all with --json, with the full evidence)"
 
 
 def _compaction_lines(document: dict[str, Any]) -> Iterator[str]:

@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what.add_argument(
         "--project",
         metavar="FOLDER",
-        help="the newest session of this folder, and the next that starts",
+        help="the newest session of this folder, then each newer one",
     )
     add_options(parser, "--session")
     parser.add_argument(
@@ -292,6 +292,6 @@ def _line(document: dict[str, Any]) -> str:
         f"{number(document['tokens']):>11} {document['kind']:10}",
         share,
         f"compacted: {plain(fired)}" if fired else "",
-        "again, with its usage" if document.get("revised") else "",
+        "now with its usage" if document.get("revised") else "",
     ]
     return "  ".join(cell for cell in cells if cell).rstrip()

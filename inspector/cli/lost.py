@@ -10,7 +10,7 @@ from inspector.cli.output import note, number, picked, plain, table, write_json,
 from inspector.cli.select import Selection, add_options, add_selection, select
 from inspector.core.errors import InspectorError
 from inspector.core.findings.answers import NO_COMPACTION, lost_answer
-from inspector.core.findings.give_back import give_back_text, open_and_gone
+from inspector.core.findings.give_back import NOTHING_OPEN, give_back_text, open_and_gone
 from inspector.core.findings.judging import judged, price_judging, text_after
 from inspector.core.findings.lost import CompactionLoss, RecordedLosses, recorded_losses
 from inspector.core.findings.lost_rows import SHOWN, VERDICT_WORDS, LostRow, LostVerdict, ShownLine
@@ -25,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     add_selection(parser)
     parser.add_argument(
-        "--compaction", metavar="N", type=int, help="only this one: 0-based, negative from the end"
+        "--compaction",
+        metavar="N",
+        type=int,
+        help="only this compaction: 0-based, negative from the end",
     )
     parser.add_argument(
         "--give-back",
@@ -81,7 +84,7 @@ def _give_back(losses: RecordedLosses, arguments: argparse.Namespace) -> None:
     if arguments.json:
         write_json({"text": text, "rows": len(chosen)})
     else:
-        write_lines(text.split("\n") if text else ["Nothing that is open was lost."])
+        write_lines(text.split("\n") if text else [NOTHING_OPEN])
 
 
 def _row_numbers(text: str, count: int) -> list[int]:
@@ -91,7 +94,7 @@ def _row_numbers(text: str, count: int) -> list[int]:
     ]
     if not numbers or not all(1 <= row_number <= count for row_number in numbers):
         raise InspectorError(
-            f"--give-back takes rows from 1 to {count}, as 1,3, or nothing for all that is open."
+            f"--give-back takes rows from 1 to {count}, such as 1,3, or nothing for all open facts."
         )
     return numbers
 
@@ -209,7 +212,7 @@ def _nothing_listed(loss: CompactionLoss) -> Iterator[str]:
     """Yield what an empty list of losses means; nothing if the summary is not readable, which was said before."""
     if loss.is_readable:
         limit = ", as far as the file shows" if loss.count("unknown") else ""
-        yield f"   Nothing that is worth telling was lost{limit}."
+        yield f"   Nothing important was lost{limit}."
 
 
 def _inventions(loss: CompactionLoss) -> Iterator[str]:
@@ -222,7 +225,10 @@ def _inventions(loss: CompactionLoss) -> Iterator[str]:
     more = ""
     if len(loss.inventions) > 3:
         more = f" and {len(loss.inventions) - 3:,} more (--json lists them)"
-    yield f"   Its summary names {plural(len(loss.inventions), 'thing')} that nothing before it does: {listed}{more}."
+    yield (
+        f"   Its summary names {plural(len(loss.inventions), 'thing')} that no earlier message names: "
+        f"{listed}{more}."
+    )
 
 
 def _counts(loss: CompactionLoss) -> str:
@@ -234,7 +240,7 @@ def _counts(loss: CompactionLoss) -> str:
     words = [
         f"{loss.kept:,} kept",
         f"{counts['carried']:,} in other words",
-        f"{counts['done']:,} done before",
+        f"{counts['done']:,} already done",
     ]
     words += [f"{counts['gone']:,} gone", f"{counts['unsure']:,} not sure"]
     words += [f"{counts['unknown']:,} not known"] if counts["unknown"] else []

@@ -79,7 +79,7 @@ def pins_lines(
 ) -> Iterator[str]:
     """Yield a line for each pin and policy, with a bar over the requests and the pin's fate."""
     if not recorded:
-        yield "The user wrote no instruction that was recognised. --pin TEXT follows a text of your choice."
+        yield "No instruction of the user was recognised. --pin TEXT follows a text of your choice."
         return
     yield kept_words({RECORDED: recorded, **under}, requests)
     yield "  ".join(f"{sign} {state}" for state, sign in SIGNS.items())
@@ -95,7 +95,7 @@ def pins_lines(
         (">request", "found", "policy", "request 0 to the last", "became", "text"), rows
     )
     if more := len(recorded) - len(listed):
-        yield f"and {plural(more, 'more instruction')}, with --json."
+        yield f"and {plural(more, 'more instruction')} (all with --json)."
 
 
 def kept_words(histories: Mapping[str, Sequence[PinHistory]], requests: int) -> str:
@@ -104,7 +104,10 @@ def kept_words(histories: Mapping[str, Sequence[PinHistory]], requests: int) -> 
     for name, pins in histories.items():
         kept_count, count = pins_kept(pins)
         counts.append(f"{name} {kept_count} of {count}")
-    return f"{plural(requests, 'request')}. Constraints and given pins that were never gone: {', '.join(counts)}"
+    return (
+        f"{plural(requests, 'request')}. Constraints and given pins that never left the context: "
+        f"{', '.join(counts)}"
+    )
 
 
 def _rows(

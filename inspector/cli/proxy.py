@@ -117,14 +117,15 @@ def run(arguments: argparse.Namespace) -> None:
     try:
         print(f"listening on {server.url}", flush=True)  # noqa: T201 - this line is the command's answer
         note(
-            f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C ends it."
+            f"to {plain(arguments.upstream)}, recording into {plain(arguments.record)}; Ctrl+C stops the proxy."
         )
         for line in iter(lines.get, None):  # without --json the queue holds no lines
             _write(told.take(line))
         if exchanges.numbers:
             waiting = plural(len(exchanges.numbers), "request")
             note(
-                f"waiting for the answers to {waiting}; what is held is forwarded unchanged. Ctrl+C ends it at once."
+                f"waiting for the answers to {waiting}; held requests are forwarded unchanged. Ctrl+C "
+                "stops the proxy at once."
             )
         finish_exchanges(server, exchanges)
         note("stopped.")
@@ -279,7 +280,10 @@ def add_hold_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--compact-with",
         metavar="POLICY",
-        help="run what this policy finds due on each held request, without asking; summaries are made offline",
+        help=(
+            "run the tiers that this policy finds due on each held request, without asking; summaries are "
+            "made offline"
+        ),
     )
     add_options(
         group, "--policy", help="the policy that is offered for held requests, or your own: x.py"

@@ -40,7 +40,8 @@ def run(arguments: argparse.Namespace) -> None:
             signal.signal(number, lambda *_: over.set())
         print(f"listening on {receiver.url}", flush=True)  # noqa: T201 - this line is the command's answer
         note(
-            f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}, recording into {plain(arguments.record)}; Ctrl+C ends it."
+            f"OTEL_EXPORTER_OTLP_ENDPOINT={receiver.url}, recording into {plain(arguments.record)}; "
+            "Ctrl+C stops the receiver."
         )
         over.wait()
     note(f"stopped; spans received: {receiver.spans:,}.")

@@ -61,21 +61,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="KEY=V1,V2,...",
         action="append",
         type=_axis,
-        help="try every value of a setting; repeatable: every combination, in parallel, with the offline answerer",
+        help=(
+            "try every value of a setting, in parallel and with offline summaries; repeat the option to try "
+            "every combination"
+        ),
     )
     add_options(parser, "--pin")
     parser.add_argument(
-        "--keep-pins", action="store_true", help="of a sweep, only settings that keep every pin"
+        "--keep-pins",
+        action="store_true",
+        help="show only the settings of a sweep that keep every pin",
     )
     parser.add_argument(
-        "--jobs", metavar="N", type=positive, help="processes of a sweep (default: one a core)"
+        "--jobs", metavar="N", type=positive, help="processes of a sweep (default: one per core)"
     )
     parser.add_argument(
         "--dask", metavar="ADDRESS", help="run a sweep on this Dask scheduler (tcp://...)"
     )
     parser.add_argument("--csv", action="store_true", help="print a sweep as CSV")
     parser.add_argument(
-        "--heatmap", metavar="FILE", help="also draw a sweep: cost beside regret, as SVG"
+        "--heatmap", metavar="FILE", help="also draw a sweep as SVG: cost beside facts needed again"
     )
 
 
@@ -148,7 +153,7 @@ def _limit_lines(chosen: Selection, reports: Sequence[ReplayReport]) -> list[str
     usages = [request.usage for request in chosen.thread.requests]
     if not all(usage.output_is_final for usage in usages if usage is not None):
         lines.append(
-            "Every cost is at least this: of some answers the file records only the first tokens."
+            "Every cost is a minimum: for some answers the file records only the first tokens."
         )
     return [*lines, *(f"note: {plain(sentence)}" for sentence in chosen.session.notes)]
 
@@ -295,7 +300,8 @@ def policies_lines(reports: Sequence[ReplayReport], window: int | None) -> list[
     if any(replayed.over for replayed in reports):
         lines += [
             "",
-            "Overflows after the slash: requests that exceed the window even after the policy acted.",
+            "The number after the slash counts overflows: requests that exceed the window even after the "
+            "policy acted.",
         ]
     return lines
 

@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, "--set", "--window")
     parser.add_argument(
-        "--answerer", choices=("provider", "offline"), help="what answers the policy's own needs"
+        "--answerer", choices=("provider", "offline"), help="what writes the policy's summaries"
     )
     permissions = parser.add_mutually_exclusive_group()
     permissions.add_argument(
@@ -61,9 +61,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     permissions.add_argument("--no", action="store_true", help="write nothing and run nothing")
     parser.add_argument(
-        "--memory", metavar="FILE", help="its notes in the workspace, which are the session memory"
+        "--memory",
+        metavar="FILE",
+        help="the agent's notes file in the workspace, used as the session memory",
     )
-    parser.add_argument("--max-turns", metavar="N", type=positive, help="model calls at most (100)")
+    parser.add_argument(
+        "--max-turns", metavar="N", type=positive, help="maximum number of model calls (100)"
+    )
     _add_beginning(parser)
     parser.add_argument(
         "--json",
@@ -81,16 +85,18 @@ def _add_beginning(parser: argparse.ArgumentParser) -> None:
     begun.add_argument("--resume", metavar="JOURNAL", help="resume a run, in the same journal")
     begun.add_argument("--fork", metavar="FILE", help="begin with a buffer of this transcript")
     parser.add_argument(
-        "--at", metavar="N", help="of --fork: the request, 0-based, negative from the end, or `end`"
+        "--at",
+        metavar="N",
+        help="with --fork: the request, 0-based, negative from the end, or `end`",
     )
     parser.add_argument(
-        "--thread", metavar="ID", default="main", help="of --fork: the thread (main)"
+        "--thread", metavar="ID", default="main", help="with --fork: the thread (main)"
     )
     parser.add_argument(
         "--prompt",
         choices=("recorded", "ours"),
         default="recorded",
-        help="of --fork: the recorded prompt, or that of our agent",
+        help="with --fork: the recorded system prompt, or the built-in agent's",
     )
 
 

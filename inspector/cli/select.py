@@ -149,10 +149,10 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "metavar": "TEXT",
         "action": "append",
         "default": [],
-        "help": "a text that should stay; repeatable",
+        "help": "a text that should stay in context; repeatable",
     },
     "--mode": {"choices": ("faithful", "safe"), "default": "faithful", "help": "default: faithful"},
-    "--remote": {"action": "store_true", "help": "the provider can compact remotely"},
+    "--remote": {"action": "store_true", "help": "assume that the provider can compact remotely"},
     "--answerer": {
         "metavar": "WHO",
         "default": "offline",

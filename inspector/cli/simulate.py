@@ -14,7 +14,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("--port", type=int, default=0, metavar="N", help="default: any free one")
     parser.add_argument(
-        "--window", type=int, default=200_000, metavar="N", help="tokens of its window (200000)"
+        "--window",
+        type=int,
+        default=200_000,
+        metavar="N",
+        help="size of the window in tokens (200000)",
     )
     parser.add_argument(
         "--fault",
@@ -29,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=1.0,
         metavar="X",
-        help="how heavy a token is: a client's own window fills sooner (1.0)",
+        help="factor on every reported token count; above 1.0 a client's window fills sooner (1.0)",
     )
     parser.add_argument(
         "--no-websocket", action="store_true", help="answer 426 if a client asks for a WebSocket"
@@ -38,7 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--log", metavar="FILE", help="log all bytes in both directions, without keys"
     )
     parser.add_argument(
-        "--pause", type=float, default=0.0, metavar="MS", help="between the events of a stream"
+        "--pause",
+        type=float,
+        default=0.0,
+        metavar="MS",
+        help="pause between the events of a stream",
     )
 
 

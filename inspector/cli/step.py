@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run no tier: show what the recording itself did before this request",
     )
     parser.add_argument(
-        "--before", action="store_true", help="start from the buffer before what the recording did"
+        "--before", action="store_true", help="start from the buffer before the recorded compaction"
     )
     _add_answers(parser)
     _add_files(parser)
@@ -84,7 +84,9 @@ def _add_answers(parser: argparse.ArgumentParser) -> None:
     )
     add_options(parser, "--remote")
     parser.add_argument(
-        "--answers", metavar="FILE", help="a JSON list that answers in order, the model last"
+        "--answers",
+        metavar="FILE",
+        help="a JSON list of answers in order; the last one answers the model call",
     )
     add_options(parser, "--answerer", "--model")
 

@@ -73,7 +73,7 @@ def offline(need: Need) -> Answer:
         case ReadFile(path):
             raise missing_file(path)
         case _:
-            raise ProviderFailure("this cannot be answered offline", kind="missing")
+            raise ProviderFailure("this model call cannot be answered offline", kind="missing")
 
 
 def missing_file(path: str) -> ProviderFailure:

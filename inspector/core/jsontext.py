@@ -131,9 +131,7 @@ class _Numbers:
         value = float(digits)
         if math.isfinite(value):
             return value
-        self.told[
-            "a number in it is too large for any use; it was read as the largest there is"
-        ] = None
+        self.told["a number is too large; it was read as the largest possible number"] = None
         return math.copysign(sys.float_info.max, value)
 
     def none(self, word: str) -> None:

@@ -8,7 +8,7 @@ from inspector.core.quick import quick
 
 MOST = 10**12
 """Tokens. No call, window or session has more, so a larger recorded count is an error."""
-ABSURD = f"a count of more than {MOST:,} tokens: what was reported there was left out"
+ABSURD = f"a count of more than {MOST:,} tokens cannot be right; the reported usage was left out"
 
 
 @quick

@@ -70,7 +70,7 @@ def _check_beginning(messages: Sequence[Message]) -> _Troubles:
             yield (
                 at,
                 "first-role",
-                "The first message is the assistant's; Anthropic wants a user message first.",
+                "The first message is the assistant's; Anthropic requires a user message first.",
             )
         return
 
@@ -87,17 +87,17 @@ def _check_contents(messages: Sequence[Message]) -> _Troubles:
             continue
         parts = [part for message in run for part in message.parts]
         if not parts:
-            yield start, "empty-message", f"A message of the {role} without content."
+            yield start, "empty-message", f"A message of the {role} has no content."
         elif not any(map(_has_content, parts)):
             yield (
                 start,
                 "blank-message",
-                f"A message of the {role} that holds nothing but white space.",
+                f"A message of the {role} holds only white space.",
             )
         else:
             for at, message in enumerate(run, start):
                 if _has_empty_text(message):
-                    yield at, "empty-text", "A text part without text."
+                    yield at, "empty-text", "A text part is empty."
 
 
 def _has_empty_text(message: Message) -> bool:
@@ -172,7 +172,7 @@ def _check_answers(call_id: str, answers: list[int], calls: list[int]) -> _Troub
             yield (
                 at,
                 "result-without-call",
-                f"A result for {call_id}, but no call of that id before it.",
+                f"A result for {call_id} has no call of that id before it.",
             )
 
 

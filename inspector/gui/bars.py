@@ -51,7 +51,7 @@ TITLE_WIDTH = 48
 _FOLLOWING: Mapping[Following, str] = {
     "": "",
     "file": "following · ",
-    "project": "following the newest of this project · ",
+    "project": "following the newest session of this project · ",
 }
 
 
@@ -76,18 +76,18 @@ class TopBar(Guarded, QFrame):
         self._commands = commands
         self._open_policy = open_policy
         self._limits: Sequence[str] = ("",)
-        self.back = small_button("←", about="Back to where you were (Alt+Left)", name="Back")
-        self.forward = small_button("→", about="Forward again (Alt+Right)", name="Forward")
+        self.back = small_button("←", about="Go back (Alt+Left)", name="Back")
+        self.forward = small_button("→", about="Go forward (Alt+Right)", name="Forward")
         self.show_history(has_back=False, has_forward=False)
         self.opener = button("Open…", open_file)
         about = "Show every new request while the agent writes this transcript"
         self.follow = button("Follow", follow, about=about, checkable=True)
         self.live = _drop_down("Run ▾", "Run or watch an agent", self._fill_live)
         self.workspaces = WorkspaceTabs(choose_workspace)
-        self.agent = _drop_down("", "Which agent's requests", self._fill_threads)
-        self.policy = _drop_down("", "Which policy", self._fill_policies)
+        self.agent = _drop_down("", "Agent whose requests are shown", self._fill_threads)
+        self.policy = _drop_down("", "Policy whose tiers are shown", self._fill_policies)
         self.policy.setToolTip(tip(explain("policy")))
-        self.limit = _drop_down("", "How large the window is", self._fill_windows)
+        self.limit = _drop_down("", "Context window in tokens", self._fill_windows)
         self.box = button(
             "Search    Ctrl+K", find, role="field", about="Search, or type > for a command"
         )
@@ -202,9 +202,9 @@ class TopBar(Guarded, QFrame):
     def _fill_windows(self, menu: QMenu) -> None:
         state = self._workbench.state
         origin = state.window.source if state.window and state.window.source != "user" else ""
-        words = "As found"
+        words = "Detected"
         if origin and state.window and state.window.tokens:
-            words = f"As found ({grouped(state.window.tokens)}, {origin})"
+            words = f"Detected ({grouped(state.window.tokens)}, {origin})"
         _add(menu, words, state.user_window is None, partial(self._workbench.set_window, None))
         menu.addSeparator()
         sizes: Sequence[int] = sorted(
@@ -462,7 +462,7 @@ def session_counts(session: Session, thread: Thread | None = None) -> str:
         plural(len(thread.requests), "request"),
         plural(compaction_count(thread), "compaction"),
     ]
-    words += ["begins in the middle"] if session.begins_late else []
+    words += ["the file begins in the middle"] if session.begins_late else []
     if len(session.threads) > 1:
         name = "main thread"
         if thread.id != session.main.id:

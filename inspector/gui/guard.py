@@ -20,7 +20,7 @@ from PySide6.QtGui import QPainter, QPainterPath
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 LOG = logging.getLogger("inspector")
-SENTENCE = "This part cannot be painted: something went wrong inside the program."
+SENTENCE = "This panel cannot be drawn: something went wrong inside the program."
 GROUND, INK = Qt.GlobalColor.white, Qt.GlobalColor.darkRed
 
 

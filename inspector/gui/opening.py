@@ -311,7 +311,10 @@ def follow(
         return
     folder = project_folder(path)
     if not folder:
-        raise InspectorError(f"{path} does not say which folder the agent worked in")
+        raise InspectorError(
+            f"{path} does not record the agent's working folder, so its project's "
+            "sessions cannot be followed"
+        )
     live.follow_newest(folder, publish, task.rest, opened=opened, tell=tell)
 
 

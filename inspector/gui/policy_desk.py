@@ -113,7 +113,7 @@ class PolicyDesk(QObject):
         self._is_restored = True
         title = TITLES[DEFAULT_POLICY]
         self._workbench.failed(
-            f"The policy that was chosen last cannot be used, so {title} is chosen. {failure}"
+            f"The policy that you chose last cannot be loaded, so {title} is used instead. {failure}"
         )
 
     def _remember(self, state: State) -> None:

@@ -38,9 +38,9 @@ class Welcome(QWidget):
         self._settings = settings
         self._bridge = bridge
         self._open_path = open_path
-        demo = "An agent in a small workspace made for it: no key, no network; every tier fires"
-        proxy = "A proxy between a real agent and its provider: what it sends, live; hold, compact, edit"
-        spans = "An address on this machine for the spans of an agent that OpenTelemetry traces; no proxy is needed"
+        demo = "Run an agent in a small sample workspace: no key, no network; every tier fires"
+        proxy = "Start a proxy between a real agent and its provider: watch, hold, compact and edit its requests live"
+        spans = "Open an address on this machine that receives an agent's OpenTelemetry spans; no proxy is needed"
         self.open = button("Open a transcript…", choose, role="primary")
         self.sample = button("Open the sample", lambda: open_path(str(sample_path())))
         self.demo = button("Run a live demo", lambda: runs.demo(), about=demo)
@@ -49,7 +49,7 @@ class Welcome(QWidget):
         self.receive = button("Receive spans", lambda: receive(), about=spans)
         self.drop = _DropArea()
         self.recent = _Links(
-            "RECENT", empty="What you open appears here.", theme=theme, open_path=open_path
+            "RECENT", empty="Sessions that you open appear here.", theme=theme, open_path=open_path
         )
         self.found = _Links(
             "FOUND ON THIS MACHINE",

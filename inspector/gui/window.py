@@ -295,7 +295,7 @@ class MainWindow(Guarded, QMainWindow):
             Command("Search the session", partial(ask, "Search"), ("Ctrl+F",), "Find"),
             Command("Commands…", partial(self.open_palette, ">"), ("Ctrl+Shift+P",), "Find"),
             Command("Search or run a command…", self.open_palette, ("Ctrl+K",), "Find"),
-            Command("Cancel what is being worked out", self.work.cancel_work, (), "Session"),
+            Command("Cancel the work under way", self.work.cancel_work, (), "Session"),
             Command("Set the window…", self.choose_window, (), "Numbers"),
             *view_commands(self),
             *(

@@ -48,8 +48,8 @@ def walk_commands(window: CommandTarget) -> tuple[Command, ...]:
     history = window.history
     step = window.step_in
     return (
-        Command("Back to where you were", history.go_back, ("Alt+Left",), "Walk"),
-        Command("Forward again", history.go_forward, ("Alt+Right",), "Walk"),
+        Command("Go back", history.go_back, ("Alt+Left",), "Navigate"),
+        Command("Go forward", history.go_forward, ("Alt+Right",), "Navigate"),
         _walk("Next request", bench.next, "Right", "Alt+PgDown"),
         _walk("Previous request", bench.previous, "Left", "Alt+PgUp"),
         _walk("First request", bench.first, "Home", "Alt+Home"),
@@ -69,7 +69,7 @@ def walk_commands(window: CommandTarget) -> tuple[Command, ...]:
 
 
 def _walk(words: str, run: Callable[[], object], *keys: str) -> Command:
-    return Command(words, run, keys, "Walk", typed=True)
+    return Command(words, run, keys, "Navigate", typed=True)
 
 
 def _seek_commands(window: CommandTarget) -> Iterator[Command]:
@@ -82,7 +82,7 @@ def _change_commands(window: CommandTarget) -> Iterator[Command]:
     changes = (("Next", 1, "F7"), ("Previous", -1, "Shift+F7"))
     for word, rows, key in changes:
         run = partial(window.step_in, "Diff", rows, bring=True)
-        yield Command(f"{word} change of the diff", run, (key,), "Walk")
+        yield Command(f"{word} change of the diff", run, (key,), "Navigate")
 
 
 def view_commands(window: CommandTarget) -> tuple[Command, ...]:
@@ -93,8 +93,8 @@ def view_commands(window: CommandTarget) -> tuple[Command, ...]:
         Command("High contrast", partial(theme.choose, "contrast"), (), "View"),
         Command("Larger letters", partial(theme.zoom, 1), ("Ctrl++", "Ctrl+="), "View"),
         Command("Smaller letters", partial(theme.zoom, -1), ("Ctrl+-",), "View"),
-        Command("Letters as the system has them", partial(theme.zoom, 0), ("Ctrl+0",), "View"),
-        Command("Theme of the system", partial(theme.choose, "system"), (), "View"),
+        Command("Letters in the system's size", partial(theme.zoom, 0), ("Ctrl+0",), "View"),
+        Command("The system's theme", partial(theme.choose, "system"), (), "View"),
         *layout_commands(window.docks, window.choose_workspace),
     )
 

@@ -32,7 +32,7 @@ class WorkNotice(QFrame):
         self._bridge = bridge
         self._cancel = cancel
         self.words = label(role="quiet")
-        about = "Cancel this work; the panels offer to begin it again"
+        about = "Cancel this work; a button in the panel starts it again"
         self.stop = button("Cancel", self.cancel_work, about=about, role="flat")
         # The button is often hidden; a command does the same.
         self.stop.setFocusPolicy(Qt.FocusPolicy.NoFocus)

@@ -51,7 +51,7 @@ class Patience:
 
 
 _MEASURED = "Measured on the client itself."
-_SDK = "As its library is known to do; not measured."
+_SDK = "Not measured: known behaviour of the client's library."
 _TABLE: Mapping[tuple[str, str], Patience] = {
     ("claude-code", "anthropic"): Patience(silent_s=330, ping="event", how_known=_MEASURED),
     ("codex", "openai-responses"): Patience(silent_s=330, ping="event", how_known=_MEASURED),
@@ -62,7 +62,7 @@ _TABLE: Mapping[tuple[str, str], Patience] = {
     ("opencode", "openai-chat"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
     ("opencode", "openai-responses"): Patience(silent_s=300, ping="comment", how_known=_MEASURED),
     ("gemini-cli", "gemini"): Patience(
-        60, how_known=f"{_MEASURED} Bytes sent early make it throw the answer away."
+        60, how_known=f"{_MEASURED} The client discards an answer if bytes are sent early."
     ),
     ("anthropic-sdk", "anthropic"): Patience(silent_s=600, ping="event", how_known=_SDK),
     ("openai-sdk", "openai-chat"): Patience(silent_s=600, ping="comment", how_known=_SDK),
@@ -88,10 +88,10 @@ _UNKNOWN: Mapping[str, Patience] = {
         silent_s=240,
         ping="comment",
         pinged_s=300,
-        how_known="An unknown client: the shortest time that libraries wait.",
+        how_known="An unknown client: the shortest time that common libraries wait.",
     ),
     "gemini": Patience(
-        60, how_known="An unknown client: as Gemini CLI, which asks again after 60 seconds."
+        60, how_known="An unknown client: treated like Gemini CLI, which retries after 60 seconds."
     ),
 }
 
@@ -122,7 +122,7 @@ def find_patience(
             seconds,
             silent_s=stated,
             pinged_s=LONGEST_S,
-            how_known=f"It says itself that it waits {stated:g} s.",
+            how_known=f"The client itself states that it waits {stated:g} s.",
         )
     elif stated:
         seconds = replace(seconds, silent_s=min(seconds.silent_s, stated))
@@ -130,7 +130,7 @@ def find_patience(
         seconds = replace(
             seconds,
             silent_s=NODE_S,
-            how_known="Whatever a library says: Node gives up after 300 s of silence.",
+            how_known="Node gives up after 300 s of silence, whatever the library states.",
         )
     if transport == "websocket":
         return Patience(
@@ -264,7 +264,7 @@ _CLIENTS = (
         effects=(
             Effect(
                 "With a custom base URL it no longer defers tool definitions (tool search is off): about 25,000 "
-                "tokens more in every request where many MCP tools are there.",
+                "tokens more in every request if many MCP tools are connected.",
                 "ENABLE_TOOL_SEARCH=true, as in the line above.",
             ),
             Effect(
@@ -296,12 +296,12 @@ _CLIENTS = (
             Effect("OPENAI_BASE_URL is ignored since 0.169.", "Use one of the lines above."),
             Effect(
                 "A provider of your own compacts locally (a summary by the model); the built-in one compacts at the "
-                "provider, and what comes back is sealed.",
+                "provider, and its result is encrypted.",
                 "To see Codex's own behaviour, use openai_base_url.",
             ),
             Effect(
-                "The built-in provider opens a WebSocket first; it is passed through. Where the upstream does not "
-                "speak it, Codex falls back to HTTP for the whole run.",
+                "The built-in provider opens a WebSocket first; it is passed through. If the upstream "
+                "does not support WebSockets, Codex falls back to HTTP for the whole run.",
             ),
         ),
         tried="0.169.0, 0.98.0",
@@ -325,8 +325,9 @@ _CLIENTS = (
         ),
         effects=(
             Effect(
-                "It sends no session id but over OpenAI Responses.",
-                "The tag in the address distinguishes launches; without it, requests are grouped by what they share.",
+                "It sends a session id only over OpenAI Responses.",
+                "The tag in the address tells two starts of the client apart; without a tag, requests "
+                "are grouped by the messages that they share.",
             ),
         ),
         tried="0.87.1",
@@ -368,9 +369,12 @@ _CLIENTS = (
                 "GEMINI_API_KEY and the setting.",
             ),
             Effect(
-                "It asks again after 60 seconds without an answer, so it can be held for 45 at most."
+                "It retries after 60 seconds without an answer, so a request can be held for at most 45 seconds."
             ),
-            Effect("It sends no session id.", "The tag in the address distinguishes launches."),
+            Effect(
+                "It sends no session id.",
+                "The tag in the address tells two starts of the client apart.",
+            ),
         ),
         tried="0.61.0",
     ),
@@ -384,7 +388,8 @@ _CLIENTS = (
         ),
         effects=(
             Effect(
-                "It does not stream: a held request gets no sign of life, so it is let go earlier."
+                "It does not stream, so the proxy cannot send pings during a hold; held requests are "
+                "forwarded earlier."
             ),
         ),
         tried="2.4.6",
@@ -409,7 +414,7 @@ _CLIENTS = (
         snippets=(Snippet(SHELL, f"OPENAI_API_BASE={_BASE}/v1 aider --model openai/MODEL"),),
         effects=(
             Effect(
-                "Its call for a summary stands beside the conversation and is recorded as a side call."
+                "Its summary call is not part of the conversation and is recorded as a side call."
             ),
         ),
         tried="0.86.2",

@@ -126,7 +126,7 @@ def _has_more_messages(data: bytes, descriptor: Any, most: int) -> bool:
             tag, position = _varint(data, position)
             start, position = _field(data, position, tag & 7)
             if position > end:
-                raise ValueError("a field is longer than what it is in")
+                raise ValueError("a field is longer than the message around it")
             message = inner.get(tag >> 3)
             if message is not None and tag & 7 == _SIZED and position > start:
                 waiting.append((start, position, message))

@@ -104,7 +104,11 @@ def decision_of(admission: "asyncio.Task[Decision]") -> Decision | None:
     if admission.cancelled():
         return None
     if (broke := admission.exception()) is not None:
-        report = {"message": "the gate of the proxy broke", "exception": broke, "task": admission}
+        report = {
+            "message": "the proxy had an internal error",
+            "exception": broke,
+            "task": admission,
+        }
         asyncio.get_running_loop().call_exception_handler(report)
         return Forward()
     return admission.result()

@@ -66,7 +66,7 @@ class BundleFile(TranscriptFile):
         with open_archive(path) as archive:
             manifest = read_json_member(path, archive, MANIFEST)
         if not isinstance(manifest, Mapping) or manifest.get("kind") != KIND:
-            raise NothingToRead(f"{path} is no bundle of this program")
+            raise NothingToRead(f"{path} is not a bundle of this program")
         if manifest.get("version") != VERSION:
             raise NothingToRead(
                 f"{path} was written by a later version of this program; update it to open the bundle"

@@ -88,7 +88,7 @@ def open_snapshot(path: Path) -> Iterator[apsw.Connection]:
         finally:
             connection.close()
     except (apsw.NotADBError, apsw.SQLError) as why:
-        raise NothingToRead(f"{path} is not the database that it should be: {why}") from None
+        raise NothingToRead(f"{path} is not a database of the expected kind: {why}") from None
     except apsw.ReadOnlyError:  # a journal beside it means that the file itself is being changed
         raise Torn(f"{path} is being written") from None
     except (apsw.CorruptError, UnicodeDecodeError) as why:

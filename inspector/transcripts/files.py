@@ -184,7 +184,7 @@ class TranscriptReading:
         held = self._held_sessions(session)
         if held:
             notes.append(
-                f"One of {len(held):,} sessions there: choose another in Sessions, or with --session."
+                f"This is one of {len(held):,} sessions in the file: choose another in Sessions, or with --session."
             )
         problems = [*session.problems, *more]
         for file in self.files:
@@ -356,7 +356,9 @@ def _read_companions(
         try:
             transcript.read_companion(path, name, session)
         except NothingToRead as error:
-            lost.append(Problem(line=0, what=f"{error}; the thread in it is not shown", file=name))
+            lost.append(
+                Problem(line=0, what=f"{error}; the thread in this file is not shown", file=name)
+            )
     return lost
 
 
@@ -374,7 +376,7 @@ def refuse_empty(transcript: TranscriptReading) -> None:
     try:
         better = f"it looks like {detect(head, formats=all_formats()[0]).title}"
     except UnknownFormat:
-        better = "it looks like none that is known here"
+        better = "it matches no known format"
     raise UnknownFormat(f"{transcript.path}: nothing in it can be read as {chosen.title}; {better}")
 
 

@@ -203,7 +203,9 @@ class Follower:
         if self._told_lost:
             self._tell(FollowNews(f"{self.path} is back and is followed again."))
         elif self._rewritten:
-            self._tell(FollowNews(f"{self._rewritten}: it was read again from the beginning."))
+            self._tell(
+                FollowNews(f"{self._rewritten}: the file was read again from the beginning.")
+            )
         self._told_lost = False
         self._rewritten = ""
 
@@ -213,7 +215,7 @@ class Follower:
         elif self._missed[1] < monotonic():
             self._missed = why, inf
             self._told_lost = True
-            later = "What was read before is still shown, and the file is followed again when it is back."
+            later = "The requests that were read before are still shown; the file is followed again when it is back."
             self._tell(FollowNews(f"{why}. {later}", is_lost=True))
 
     def _begin(self) -> bool:

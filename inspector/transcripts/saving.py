@@ -90,7 +90,7 @@ def save_har(session: Session, target: str, force: bool) -> None:
     """Save the exchanges of a recording as an HTTP archive. Raises InspectorError, also if the session has none."""
     if session.format != "proxy":
         raise InspectorError(
-            f"{session.path} is no recording of the proxy: it holds no exchanges to export."
+            f"{session.path} is not a recording of the proxy: it holds no exchanges to export."
         )
     save_text(
         har_text(whole_exchanges(session.path), __version__),

@@ -142,9 +142,7 @@ class TranscriptFile:
         """Raise NothingToRead if a file without values is blank or consists of damaged JSON lines."""
         if not self._data.strip(b" \t\r\n\0"):
             why = "; ".join(problem.what for problem in self._source.problems)
-            raise NothingToRead(
-                f"{self.path} holds nothing but blanks" + (f": {why}" if why else "")
-            )
+            raise NothingToRead(f"{self.path} holds only white space" + (f": {why}" if why else ""))
         is_json = self._data.lstrip(b" \t\r\n")[:1] in (b"{", b"[")
         if self._feeder.problems and is_json:
             first = self._feeder.problems[0]

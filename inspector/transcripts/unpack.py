@@ -147,7 +147,7 @@ class Source:
                         data = data.lstrip(b"\0")
                         if not data.startswith(magic[: len(data)]):
                             what = "gzip" if magic == GZIP else "zstd"
-                            what = f"what follows the packed data is no {what}; it was left out"
+                            what = f"the data after the packed data is not {what}; it was left out"
                             self.problems.append(Problem(line=0, what=what))
                             return
                         member = _member(magic)
@@ -238,7 +238,7 @@ def _open_regular(path: Path) -> BinaryIO:
     except OSError as error:
         raise NothingToRead(f"{path} cannot be read: {error.strerror or error}") from None
     except ValueError as error:  # the name contains a NUL
-        raise NothingToRead(f"{str(path)!r} is no name of a file: {error}") from None
+        raise NothingToRead(f"{str(path)!r} is not a valid file name: {error}") from None
     _check(path, os.fstat(handle).st_mode)
     return file
 

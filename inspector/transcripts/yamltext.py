@@ -71,7 +71,7 @@ class _Composer:
 
     def _alias(self, event: yaml.AliasEvent, depth: int) -> tuple[Any, int]:
         if event.anchor not in self._anchors:
-            raise NotYaml(f"nothing before it is called &{(event.anchor or '')[:40]}")
+            raise NotYaml(f"no earlier value is named &{(event.anchor or '')[:40]}")
         value, weight, height = self._anchors[event.anchor]
         self._weigh(weight)
         _check_depth(depth + height)

@@ -21,6 +21,8 @@ from inspector.workbench.state import Bench, State, attempt
 from inspector.workbench.stepper import begin
 from inspector.workbench.steps import Origin, Steps
 
+ANSWER_FIRST = "A tier waits for an answer. Answer or cancel the tier before you edit the buffer."
+
 
 class Editing:
     """Carries out manual edits. Held by the Workbench as `editing`. While a tier waits for an answer, edits are
@@ -119,9 +121,7 @@ class Editing:
         """Return whether the buffer can be edited; report it if a tier is waiting for an answer."""
         if self._bench.state.asking is None:
             return True
-        self._bench.failed(
-            "A tier waits for an answer. Answer or cancel it before you edit the buffer."
-        )
+        self._bench.failed(ANSWER_FIRST)
         return False
 
 

@@ -61,11 +61,11 @@ def test_the_tools_are_ours_and_the_prompt_is_its_own_or_ours(workspace: Path) -
     theirs = Prompt("You are another agent.", (Tool("Bash", {}),))
     found = forked(workspace, USER, prompt=theirs)
     assert found.start.prompt == Prompt("You are another agent.", TOOLS)
-    assert any("Its 1 tool gave way" in one for one in found.changes)
+    assert any("tools replace the 1 recorded tool" in one for one in found.changes)
     unknown = forked(workspace, USER)
     assert unknown.start.prompt.tools == TOOLS
     assert str(workspace) in (unknown.start.prompt.system or "")
-    assert any("does not hold its system prompt" in one for one in unknown.changes)
+    assert any("does not record the system prompt" in one for one in unknown.changes)
 
 
 CALL = ToolCall("call_1", "Bash", {})
@@ -220,7 +220,7 @@ def test_from_a_buffer_that_was_compacted_by_hand(
     ).buffer
     assert len(after.messages) < len(before.messages)
     found = fork(session, thread, len(thread.requests) - 1, workspace, after)
-    assert any("by hand" in one for one in found.changes)
+    assert any("edited manually" in one for one in found.changes)
     plan = planned("Go on.", start=found.start, forked_from=found.forked_from)
     heard, journal = finished(plan)
     assert heard.all[-1].end == "done", heard.all[-1].error

@@ -290,7 +290,7 @@ def test_two_runs_never_write_one_journal(
 def test_only_a_journal_can_be_gone_on_with(tmp_path: Path) -> None:
     other = tmp_path / "body.json"
     other.write_text('{"model":"m","messages":[{"role":"user","content":"x"}]}')
-    with pytest.raises(InspectorError, match="no journal"):
+    with pytest.raises(InspectorError, match="not the journal"):
         resume(other)
     middle = tmp_path / "middle.jsonl"
     middle.write_text(

@@ -152,7 +152,7 @@ def test_what_passes_is_asked_again(
     simulated.world.faults.push(fault)
     heard, session = finished(planned(wire=wire))
     assert heard.all[-1].end == "done", heard.all[-1].error
-    assert any("asking again in" in one.why for one in heard.all)
+    assert any("; retry 1 of " in one.why for one in heard.all)
     check(session)
     assert len(session.main.requests) == len(heard.reports)
 
@@ -358,7 +358,7 @@ def test_stop_while_it_waits_to_ask_again(planned: Planned, simulated: Simulated
     simulated.world.faults.push("429:100")
     with running(planned()) as (runner, heard):
         runner.start()
-        heard.until(lambda one: "asking again" in one.why)
+        heard.until(lambda one: "; retry " in one.why)
         begun = time.monotonic()
         runner.stop()
         assert heard.state("ended").end == "stopped"

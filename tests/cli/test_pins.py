@@ -46,7 +46,8 @@ def test_it_says_what_the_core_finds(capsys: pytest.CaptureFixture[str]) -> None
 def test_the_table_has_a_bar_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     lines = out(capsys, "pins", SAMPLE, "--pin", RULE).splitlines()
     assert (
-        lines[0] == "132 requests. Constraints and given pins that were never gone: recorded 1 of 3"
+        lines[0]
+        == "132 requests. Constraints and given pins that never left the context: recorded 1 of 3"
     )
     given = next(line for line in lines[1:] if " given " in line)
     assert "█" * 23 in given

@@ -187,7 +187,7 @@ def test_several_files_when_one_is_unreadable_compare_the_others_and_name_it(
     assert list(document["errors"]) == [str(broken)]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out
-    assert "2 sessions cannot tell close policies apart" in printed
+    assert "2 sessions cannot separate policies with similar results" in printed
     assert f"left out: {broken}: " in printed
 
 

@@ -273,7 +273,7 @@ def test_what_the_file_tells_beside_the_messages(kind: str, cause: str) -> None:
 def test_the_place_at_which_a_provider_stopped_reading_tells_what_changed() -> None:
     head = broken(session(*GREW, used(10_100, 43_000)))
     assert (head.cause, head.place) == ("prefix-changed", 0)
-    assert "as many as by the first request (10,000)" in head.evidence
+    assert "as many as the first request read (10,000)" in head.evidence
     assert head.inferred
     middle = broken(session(*GREW, used(51_000, 8_000), used(50_900, 9_000)))
     assert (middle.cause, middle.place) == ("prefix-changed", 3)

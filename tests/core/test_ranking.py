@@ -134,5 +134,5 @@ def test_sessions_when_a_policy_is_infeasible_in_one_leave_that_out_of_its_mean(
     assert document["policies"][1]["cost"] == {"mean": 1.2, "low": 1.2, "high": 1.2}
     lines = sessions_lines([recorded, pi], {"bad.jsonl": "is empty"})
     assert any(line.startswith("pi ") and "120.0%" in line for line in lines)
-    assert "2 sessions cannot tell close policies apart: see the intervals." in lines
+    assert "2 sessions cannot separate policies with similar results: see the intervals." in lines
     assert lines[-1] == "left out: bad.jsonl: is empty"

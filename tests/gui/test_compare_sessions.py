@@ -39,7 +39,7 @@ def test_comparison_over_sessions_when_files_are_added_shows_means_with_interval
     qtbot.waitUntil(lambda: bool(page.table.rows) and not window.bridge.busy)
     names = [name for name in panel.bar.chosen if name != "recorded"]
     assert page.table.rows == compare_over_sessions(paths, names).summaries
-    assert "2 sessions cannot tell close policies apart" in page.says.text()
+    assert "2 sessions cannot separate policies with similar results" in page.says.text()
     click(page.start)
     click(page.start)
     assert "Cancelled" in page.says.text()

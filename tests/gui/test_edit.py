@@ -186,7 +186,7 @@ def test_the_context_menu_offers_it_all(opened: MainWindow, qtbot: QtBot) -> Non
         "Edit…",
         "Drop",
         "Add a user message at the end…",
-        "Read it in full",
+        "Read the whole message",
         "Run from here…",
     ]
     assert panel.desk.workbench.state.selected == panel.model.message_at(2).id

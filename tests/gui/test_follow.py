@@ -105,7 +105,7 @@ def test_the_newest_of_the_project(
     one = write(folder, lines_of(2), "one.jsonl")
     window.follow_project()
     until(lambda: requests(window) == 1)
-    assert "newest of this project" in window.status.words.text()
+    assert "newest session of this project" in window.status.words.text()
     append(one, record(2), record(3))
     until(lambda: requests(window) == 2)
     two = write(folder, [record(n, session="s2") for n in range(6)], "two.jsonl")

@@ -64,7 +64,7 @@ def shown(made: KeyDialog) -> str:
 
 def test_a_key_is_kept_and_not_shown(application: QApplication, qtbot: QtBot, kept: Kept) -> None:
     made = dialog(qtbot)
-    assert "no key yet" in made.says.text()
+    assert "No key is stored" in made.says.text()
     assert not made.go.isEnabled()
     write(made.line, KEY)
     assert KEY not in shown(made)

@@ -42,8 +42,8 @@ def test_run_when_it_failed_says_why_once_without_control_characters() -> None:
     ("count", "state", "wait"),
     [
         (0, "● listening", "waits for the first request of a client"),
-        (1, "▶ answering", "waits for 1 answer of the provider"),
-        (2, "▶ answering", "waits for 2 answers of the provider"),
+        (1, "▶ answering", "waits for 1 answer from the provider"),
+        (2, "▶ answering", "waits for 2 answers from the provider"),
     ],
 )
 def test_proxy_when_answers_are_under_way_counts_them(count: int, state: str, wait: str) -> None:
@@ -60,5 +60,5 @@ def test_proxy_when_the_disk_is_full_says_so_last() -> None:
 @pytest.mark.parametrize(("spans", "words"), [(0, "0 spans"), (1, "1 span"), (6, "6 spans")])
 def test_receiver_when_spans_came_counts_them(spans: int, words: str) -> None:
     view = ReceiverView(str(Path("/r/spans.jsonl")), "http://127.0.0.1:4318", spans)
-    sentence = f"http://127.0.0.1:4318 · {words} received, into spans.jsonl"
+    sentence = f"http://127.0.0.1:4318 · {words} received, recorded in spans.jsonl"
     assert describe_receiver(view).sentence == sentence

@@ -74,7 +74,7 @@ def test_remembered_policy_that_is_gone_gives_way_to_the_default_with_a_sentence
     state = start().workbench.state
     assert state.choices.policy == DEFAULT_POLICY
     assert state.failure.startswith(
-        "The policy that was chosen last cannot be used, so Roku is chosen. /nowhere/mine.py"
+        "The policy that you chose last cannot be loaded, so Roku is used instead. /nowhere/mine.py"
     )
 
 

@@ -108,7 +108,7 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     assert "Forwarded unchanged in" in box.left.text()
     bar = cast(ProxyBar, stage.window.proxy_bar)
     assert bar.chip.text() == "‖ 1 request held"
-    assert "waits for you, forwarded unchanged in " in bar.says.whole
+    assert "forwarded unchanged in " in bar.says.whole
     assert titles(box) == ["Unchanged"]
     assert not box.forward.isEnabled()
     first = stage.bench.state.buffer().messages
@@ -131,7 +131,7 @@ def test_held_looked_at_dropped_from_and_forwarded_as_stepped(stage: Stage) -> N
     stage.until(lambda: not stage.panel.boxes)
     assert stage.arrived() == ["three, and briefly"]
     stage.until(
-        lambda: "was shortened and forwarded. Promised about " in stage.panel.outcome.text()
+        lambda: "was shortened and forwarded. Predicted about " in stage.panel.outcome.text()
     )
     assert ", reported " in stage.panel.outcome.text()
     assert bar.chip.text() == "● listening"

@@ -58,10 +58,10 @@ def test_a_click_listens_and_what_the_agent_sends_is_followed(
     assert not row.show_recording.isVisible()
     bar = cast(ReceiverBar, window.receiver_bar)
     assert bar.isVisible()
-    assert bar.says.whole.startswith(f"{row.address.text()} · 0 spans received, into ")
+    assert bar.says.whole.startswith(f"{row.address.text()} · 0 spans received, recorded in ")
     SmallAgent(row.address.text(), Compression.Gzip).work()
     qtbot.waitUntil(lambda: row.says.text().startswith("6 spans received"))
-    assert " · 6 spans received, into " in bar.says.whole
+    assert " · 6 spans received, recorded in " in bar.says.whole
     assert not row.how.isVisible()
     session = bench.state.session
     qtbot.waitUntil(lambda: (now := bench.state.thread) is not None and len(now.requests) == 2)

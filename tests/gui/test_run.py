@@ -31,7 +31,7 @@ def test_from_the_welcome_page_to_the_end(stage: Stage, monkeypatch: pytest.Monk
 
     def act(dialog: RunDialog) -> None:
         click(dialog.go)
-        assert "what is to be done" in dialog.trouble.text()
+        assert "Describe the task" in dialog.trouble.text()
         dialog.task.setPlainText("Where does the parser lie?")
         dialog.workspace.setText(str(stage.workspace / "nowhere"))
         click(dialog.go)
@@ -223,7 +223,7 @@ def test_one_run_at_a_time(stage: Stage) -> None:
     stage.begin(paused=True)
     stage.paused()
     stage.window.runs.demo()
-    assert "stop it before" in stage.window.notice.words.text()
+    assert "stop that run before" in stage.window.notice.words.text()
 
 
 def answer(stage: Stage, words: str) -> list[str]:
@@ -247,12 +247,12 @@ def answer(stage: Stage, words: str) -> list[str]:
 def test_the_window_asks_before_it_closes_on_a_run(stage: Stage) -> None:
     stage.begin(paused=True)
     stage.paused()
-    met = answer(stage, "Keep it running")
+    met = answer(stage, "Keep running")
     stage.window.close()
     assert met
     assert stage.window.isVisible()
     assert stage.run.active
-    answer(stage, "Stop it and close")
+    answer(stage, "Stop and close")
     stage.window.close()
     stage.until(lambda: not stage.window.isVisible())
     last = stage.record.read_text().splitlines()[-1]

@@ -183,7 +183,7 @@ def test_the_window_is_chosen_and_taken_back(opened: MainWindow) -> None:
     assert window is not None
     assert (window.tokens, window.source) == (1_000_000, "user")
     assert "1,000,000 user" in opened.top.limit.text()
-    choose(opened.top.limit, "As found")
+    choose(opened.top.limit, "Detected")
     window = opened.workbench.state.window
     assert window is not None
     assert (window.tokens, window.source) == (200_000, "catalogue")

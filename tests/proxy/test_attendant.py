@@ -216,6 +216,6 @@ def test_proxy_when_ended_forwards_what_is_held_and_waits_for_its_answer(
         (line,) = run.stdout.read().splitlines()
         assert run.wait(60) == 0
     assert asked.result()
-    assert "waiting for the answers to 1 request; what is held is forwarded unchanged" in told
+    assert "waiting for the answers to 1 request; held requests are forwarded unchanged" in told
     assert loads(line)["status"] == 200
     assert b'"how":"as it was"' in record.read_bytes()

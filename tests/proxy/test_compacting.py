@@ -225,7 +225,7 @@ def test_when_a_cut_is_made_by_itself() -> None:
     compactor.keep(HOLD, first)
     again = proposed(21_900, 15_000)
     assert again.is_small
-    assert "the last cut left 19,000 tokens" in again.why
+    assert "the last compaction left 19,000 tokens" in again.why
     assert not proposed(22_000, 15_000).is_small
     assert not proposed(30_500, 30_400).is_small, "a full window cannot wait"
     assert proposed(30_500, 30_600).is_small, "but a cut that frees nothing is none"

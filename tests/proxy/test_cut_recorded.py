@@ -109,7 +109,7 @@ def test_cut_in_the_recording_is_between_what_was_held_and_what_was_promised(
         assert drop_sizes(thread, pressures, drop) == sizes
         assert request.predicted is not None
         assert request.predicted[0] == promised[at]
-        assert f"Promised about {promised[at]:,}" in promise_words(thread, compaction, sizes)
+        assert f"Predicted about {promised[at]:,}" in promise_words(thread, compaction, sizes)
         assert find_window(session, thread, at).warnings == ()
         assert request.asked is not None
         gone = {message.id for message in request.asked} - {message.id for message in request.view}

@@ -201,5 +201,5 @@ def test_only_a_recording_has_exchanges(tmp_path: Path, capsys: pytest.CaptureFi
         '{"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "hi"}]}'
     )
     assert main(["info", str(body), "--har", str(tmp_path / "r.har")]) == 1
-    assert "no recording of the proxy" in capsys.readouterr().err
+    assert "not a recording of the proxy" in capsys.readouterr().err
     assert not (tmp_path / "r.har").exists()

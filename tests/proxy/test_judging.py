@@ -30,7 +30,7 @@ def test_judge_when_its_question_is_held_has_said_the_price_and_takes_only_words
     judged = {
         row["text"]: (row["verdict"], row["nearest"])
         for row in after["lost"]
-        if row["why"] == "By the judgement of a model."
+        if row["why"] == "Judged by a model."
     }
     assert {verdict for verdict, _ in judged.values()} >= {"carried", "unsure"}
     for text, (verdict, evidence) in judged.items():

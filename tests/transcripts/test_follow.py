@@ -246,9 +246,9 @@ def test_replaced_by_a_longer_one_with_the_same_beginning(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("how", "sentence"),
     [
-        ("truncated", "was truncated: it was read again from the beginning."),
-        ("rewritten", "was rewritten: it was read again from the beginning."),
-        ("replaced", "was replaced by another file: it was read again from the beginning."),
+        ("truncated", "was truncated: the file was read again from the beginning."),
+        ("rewritten", "was rewritten: the file was read again from the beginning."),
+        ("replaced", "was replaced by another file: the file was read again from the beginning."),
     ],
 )
 def test_follower_when_a_file_is_exchanged_says_so_once(

@@ -44,13 +44,11 @@ def environment(mark: str, inherited: Mapping[str, str]) -> dict[str, str]:
 
 def about_command(command: str, folder: str, seconds: float) -> Question:
     """Return a question that shows the command verbatim."""
-    always = (
-        "Always: this very command, letter for letter, until this run ends; any other asks again."
-    )
+    always = "Always: exactly this command is allowed until this run ends; you are asked about any other."
     return Question(
         f"Run in {folder}, for at most {seconds:g} s:",
         plain(command),
-        f"It can do what you can do. {always}",
+        f"The command can do whatever you can do. {always}",
     )
 
 

@@ -198,7 +198,9 @@ def about_change(tool: str, change: Change) -> Question:
         what = "Write the new file" if change.after else "Write the new, empty file"
     else:
         what = (
-            "Change the file" if change.after != change.before else "Write the file again as it is:"
+            "Change the file"
+            if change.after != change.before
+            else "Write the file again without a change:"
         )
     return Question(
         f"{what} {change.path}",

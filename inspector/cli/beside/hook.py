@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--client",
         choices=tuple(CLIENTS),
         default="claude-code",
-        help="of --install and --remove: whose settings (default: claude-code)",
+        help="with --install or --remove: the client whose settings change (default: claude-code)",
     )
     add_settings_options(parser, "the hook")
 

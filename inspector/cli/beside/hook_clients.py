@@ -40,7 +40,7 @@ _AROUND_COMPACTION: Mapping[str, str | None] = {"PreCompact": "", "SessionStart"
 
 def _codex() -> HookClient:
     folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    hint = "Codex runs a new hook when you have trusted it: type /hooks in Codex."
+    hint = "Codex runs a new hook only after you trust the hook: type /hooks in Codex."
     return HookClient(folder / "hooks.json", matchers=_AROUND_COMPACTION, timeout=60, hint=hint)
 
 
@@ -89,7 +89,7 @@ def add_hooks(client: HookClient, settings: dict[str, Any], command: str) -> dic
     bare = remove_hooks(settings)
     hooks = bare.get("hooks") or {}
     if not isinstance(hooks, dict):
-        raise InspectorError("`hooks` is no object in these settings, so nothing was changed.")
+        raise InspectorError("`hooks` is not an object in these settings, so nothing was changed.")
     added = dict(hooks)
     for event, matcher in client.matchers.items():
         call = {"type": "command", "command": f"{command} hook", "timeout": client.timeout}
@@ -97,7 +97,7 @@ def add_hooks(client: HookClient, settings: dict[str, Any], command: str) -> dic
         others = hooks.get(event, [])
         if not isinstance(others, list):
             raise InspectorError(
-                f"`hooks.{event}` is no list in these settings, so nothing was changed."
+                f"`hooks.{event}` is not a list in these settings, so nothing was changed."
             )
         added[event] = [*others, entry]
     return {**bare, "hooks": added}

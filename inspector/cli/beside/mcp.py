@@ -17,7 +17,7 @@ from inspector.cli.output import plain
 from inspector.cli.select import add_options, chosen_policy
 from inspector.core.errors import InspectorError
 from inspector.core.findings.answers import short_answers
-from inspector.core.findings.give_back import give_back_text, open_and_gone
+from inspector.core.findings.give_back import NOTHING_OPEN, give_back_text, open_and_gone
 from inspector.core.findings.lost import recorded_losses
 from inspector.core.findings.lost_rows import SHOWN, VERDICT_WORDS
 from inspector.core.findings.search import Hit, find_text
@@ -158,7 +158,7 @@ class SessionAnswers:
         session = self.open()
         losses = recorded_losses(session, session.main).each
         text = give_back_text(open_and_gone(losses[-1].rows)) if losses else ""
-        return _mark(text) if text else "Nothing that is open was lost."
+        return _mark(text) if text else NOTHING_OPEN
 
 
 def _window_at(session: Session, at: int | None) -> int | None:

@@ -26,15 +26,17 @@ def add_settings_options(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--install",
         action="store_true",
-        help=f"add {what} to the client's settings, after a question",
+        help=f"add {what} to the client's settings, after you confirm",
     )
     parser.add_argument(
-        "--remove", action="store_true", help=f"take {what} out of them again, after a question"
+        "--remove",
+        action="store_true",
+        help=f"remove {what} from the client's settings, after you confirm",
     )
     parser.add_argument(
-        "--settings", metavar="FILE", help="the settings (default: those of this user)"
+        "--settings", metavar="FILE", help="the settings file (default: this user's)"
     )
-    parser.add_argument("--yes", action="store_true", help="answer the question with yes")
+    parser.add_argument("--yes", action="store_true", help="change the settings without asking")
 
 
 def claude_settings() -> Path:
@@ -80,7 +82,7 @@ def offer_text(arguments: argparse.Namespace, path: Path, change: TextChange) ->
     elif arguments.remove:
         note(f"{path} no longer runs context-inspector.")
     else:
-        note(f"{path} was changed. --remove takes the change back.")
+        note(f"{path} was changed. --remove undoes the change.")
 
 
 def find_command() -> str:
@@ -107,14 +109,14 @@ def _parse(text: str, path: Path) -> dict[str, Any]:
     except NotJson as error:
         raise InspectorError(f"{path} is not JSON ({error}), so nothing was changed.") from None
     if not isinstance(settings, dict):
-        raise InspectorError(f"{path} holds no JSON object, so nothing was changed.")
+        raise InspectorError(f"{path} does not hold a JSON object, so nothing was changed.")
     return settings
 
 
 def _ask(question: str) -> bool:
     if not sys.stdin.isatty():
         raise InspectorError(
-            "There is no terminal for the question. Give --yes to write the change that is shown."
+            "There is no terminal to ask on. Give --yes to write the change that is shown."
         )
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()

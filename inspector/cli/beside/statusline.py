@@ -36,7 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Reads the status JSON of Claude Code on standard input and prints one line."
     )
     parser.add_argument(
-        "--refresh", metavar="FILE", help="measure a transcript now, for the lines that follow"
+        "--refresh",
+        metavar="FILE",
+        help="measure a transcript now, so that the next status lines show its figures",
     )
     add_settings_options(parser, "the status line")
     add_options(parser, "--json")
@@ -60,7 +62,7 @@ def add_line(settings: dict[str, Any], command: str) -> dict[str, Any]:
     line = settings.get("statusLine")
     if line and not _is_ours(line):
         raise InspectorError(
-            "These settings already have another status line; remove `statusLine` first."
+            "These settings already have another status line: remove `statusLine` from the settings first."
         )
     return {**settings, "statusLine": {"type": "command", "command": f"{command} statusline"}}
 

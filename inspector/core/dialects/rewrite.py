@@ -53,7 +53,7 @@ def plan_recipes(
     read = read_wire_items(dialect, items)
     if len(read) != len(original) or not all(map(_are_alike, read, original)):
         raise CannotRewrite(
-            "The buffer does not belong to this request: it was read from another one."
+            "The buffer does not belong to this request: it was read from another request."
         )
     place_of_id = {message.id: place for place, message in enumerate(original)}
     sources = [place_of_id.get(message.id) for message in new]
@@ -122,7 +122,7 @@ def with_whole(
     """
     if held is None:
         raise CannotRewrite(
-            "The request continues a response that did not pass through here: what the provider holds is unknown."
+            "The request continues a response that did not pass through this proxy: what the provider holds is unknown."
         )
     continues_held = list(items[: len(held)]) == list(held)
     if continues_held:

@@ -220,7 +220,7 @@ def _describe_birth(thread: Thread, parents: _Parents | None) -> list[Drop]:
     if not thread.parent or not thread.requests:
         return []
     first = thread.requests[0]
-    why = f"A sub-agent of {thread.parent} begins with a new buffer; the parent's continues unchanged."
+    why = f"A sub-agent of {thread.parent} begins with a new buffer; the parent's buffer is unchanged."
     marker = f"call {thread.parent_call}" if thread.parent_call else "a new thread"
     parent_tokens = parents.count_before(thread.parent, first) if parents else None
     return [

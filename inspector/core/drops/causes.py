@@ -85,7 +85,7 @@ def explain_changes(
         return Cause(
             "compaction",
             loss=True,
-            why="A summary stands where messages were; no record announces it.",
+            why="A summary replaced messages, and no record announces the compaction.",
             marker="a summary",
         )
     if not changes.lost and changes.counts["cleared"] == len(losses):
@@ -99,9 +99,9 @@ def explain_changes(
     if changes.lost and not changes.kept and not changes.changed:
         return _explain_replacement(changes, same)
     if _is_other_model(former, request):
-        why = f"With the switch from {former.model} to {request.model} the history was changed."
+        why = f"The history changed when the model was switched from {former.model} to {request.model}."
         return Cause("model switch", loss=True, why=why, marker=f"{former.model} → {request.model}")
-    why = f"{len(changes.lost)} messages were taken out, {len(losses)} were shortened or edited."
+    why = f"{len(changes.lost)} messages were removed, {len(losses)} were shortened or edited."
     marker = "messages that were removed" if changes.lost else "messages that changed"
     return Cause("edit", loss=True, why=why, marker=marker)
 
@@ -115,19 +115,19 @@ def _explain_replacement(changes: MessageChanges, same: int) -> Cause:
         return Cause(
             "edit",
             loss=True,
-            why="Nothing of the buffer is left: it begins again.",
+            why="The whole buffer was replaced by a new one.",
             marker="no message in common",
         )
     fresh = next((message for message in changes.fresh if message.mark == ""), None)
     if fresh is None or fresh.role == "user":
-        why = f"The first {same} messages stand; what followed them was replaced by what the user says now."
+        why = f"The first {same} messages are unchanged; a new user message replaced those after them."
         return Cause(
             "rewind",
             loss=True,
             why=why,
             marker="the beginning is the same, a new user message follows it",
         )
-    why = f"The last {len(changes.lost)} messages were taken away and others put there."
+    why = f"The last {len(changes.lost)} messages were removed and replaced by others."
     return Cause("edit", loss=True, why=why, marker="messages that were removed")
 
 
@@ -139,7 +139,10 @@ def _explain_rewording(changes: MessageChanges, former: Request, request: Reques
     kind = next(change for change in _HARMLESS_CHANGES if counts[change])
     words = ", ".join(f"{counts[change]} x {change}" for change in HARMLESS if counts[change])
     if _is_other_model(former, request) and kind == "thinking":
-        why = f"With the switch from {former.model} to {request.model}, thinking blocks of earlier turns were removed."
+        why = (
+            f"Thinking blocks of earlier turns were removed when the model was switched from {former.model} "
+            f"to {request.model}."
+        )
         return Cause("model switch", loss=False, why=why, marker=words)
     return Cause(
         kind,
@@ -152,7 +155,7 @@ def _explain_rewording(changes: MessageChanges, former: Request, request: Reques
 _HARMLESS_CHANGES: Mapping[Literal["images", "thinking", "rewritten", "reminders"], str] = {
     "images": "Images of earlier turns were replaced by a placeholder.",
     "thinking": "Thinking blocks of earlier turns were removed.",
-    "rewritten": "Messages are formatted differently (JSON, white space) and say the same.",
+    "rewritten": "Messages have the same content in another format (JSON, white space).",
     "reminders": "Reminders of the client moved, changed or were removed.",
 }
 """Sentences about harmless changes, by kind, most important first."""
@@ -180,7 +183,7 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
         return None
     fell = f"The provider counted {before.prompt:,} tokens, then {after.prompt:,}, while the messages only grew"
     if _is_other_model(former, request):
-        why = f"{fell}: another model counts otherwise."
+        why = f"{fell}: another model counts differently."
         return Cause(
             "model switch", loss=False, why=why, marker=f"{former.model} → {request.model}"
         )
@@ -188,12 +191,12 @@ def explain_counts(former: Request, request: Request) -> Cause | None:
         return Cause("prompt", loss=False, why=f"{fell}: {smaller}.", marker=smaller)
     # The whole body is recorded, so the client did not remove anything.
     if request.prompt.system is not None:
-        why = f"{fell}: something was cleared without the client's doing."
+        why = f"{fell}: something other than the client cleared content."
         return Cause("server-side clearing", loss=True, why=why, marker="the provider's counts")
     return Cause(
         "unexplained",
         loss=True,
-        why=f"{fell}, as far as the file says.",
+        why=f"{fell}; the file does not show why.",
         marker="the provider's counts",
     )
 
@@ -227,7 +230,7 @@ def _describe_smaller_prompt(former: Request, request: Request) -> str:
     ):
         return "the system prompt became shorter"
     if after.tools is not None and before.tools != after.tools:
-        return "tools are described in other words"
+        return "the descriptions of tools changed"
     return ""
 
 

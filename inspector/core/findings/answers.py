@@ -303,7 +303,7 @@ def _event_words(losses: Sequence[CompactionLoss]) -> str:
     listed = " and ".join(plural(count, noun) for noun, count in counts.items())
     together = combined(loss.forgetting for loss in losses).amount
     if not together and not any(map(_gone_wishes, losses)):
-        return f"The same is true of the other{'s' * (len(losses) > 2)} of {listed}."
+        return f"The same is true after each of the {listed}."
     return f"That was the worst of {listed}{f'; together {together}' if together else ''}."
 
 

@@ -43,17 +43,15 @@ def say_reading_stopped(read: int, ended: int | None = None, head: int | None = 
     if ended is not None:
         return f"{where}, up to the end of request {ended:,}."
     if head:
-        return (
-            f"{where}, as many as by the first request ({head:,}), and less than the first prompt."
-        )
+        return f"{where}, as many as the first request read ({head:,}), and fewer than the first prompt holds."
     if head is not None:
-        return f"{where}, less than the first prompt."
+        return f"{where}, fewer than the first prompt holds."
     return f"{where}."
 
 
 def say_unread_before(changed: str, unread: int, rest: str) -> str:
     """Say that a message changed, but that most tokens that were not read come before that message."""
-    return f"{changed} But {unread:,} tokens before that message were not read either. {rest}"
+    return f"{changed} But {unread:,} tokens before that message were not read from the cache either. {rest}"
 
 
 def say_message_changed(reason: str, place: int, count: int) -> str:
@@ -110,7 +108,7 @@ def _say_unexplained(stopped: str, pause_s: float | None) -> str:
 
 def say_another_cache(stopped: str, held: str) -> str:
     """Say that the provider still had the prompt in another of its caches. `held`: the evidence, as a sentence."""
-    return f"{stopped} {held} So the provider still had it, and answered from a cache without it."
+    return f"{stopped} {held} So the provider still had that prompt, but answered from another of its caches."
 
 
 def say_read_again(later: int, read: int, old: int) -> str:

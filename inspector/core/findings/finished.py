@@ -30,7 +30,7 @@ _ACTS = re.compile(
 """Verbs of instructions that are also names of commands."""
 _COMMAND = re.compile(r"\s*(?:sudo |[A-Z_]+=\S+ )*([\w./-]+(?: -\S+)*(?: [^\s;&|]+)?)")
 _FOLDER = re.compile(r"^\s*cd [^;&|]+(?:&&|;)\s*")
-_OF_THE_MOMENT = "Of the moment: the user went on to other things after it."
+_OF_THE_MOMENT = "It mattered only at that moment: the user then moved on to other things."
 _LOOK = "look"
 """The kind of work of calls that only look something up."""
 _WENT_ON = 2
@@ -120,7 +120,7 @@ class FinishedWork:
         if is_task(text) and self._has_gone_on(place, text):
             return _OF_THE_MOMENT
         if self._is_completed(text, place):
-            return "The agent said that it was done, and the user went on."
+            return "The agent reported it as done, and the user moved on."
         return ""
 
     def _success(self, place: int) -> str:
@@ -130,7 +130,9 @@ class FinishedWork:
         if succeeded.get(kind, -1) <= place:
             return ""
         return (
-            "It only looked at something." if kind == _LOOK else "The same command succeeded later."
+            "The command only read something."
+            if kind == _LOOK
+            else "The same command succeeded later."
         )
 
     def _has_gone_on(self, place: int, text: str) -> bool:
@@ -173,9 +175,9 @@ class FinishedWork:
     def _step(self, text: str, place: int) -> str:
         for act in _ACTS.findall(text):
             if any(later > place for later in self._acts.get(act.lower(), ())):
-                return f"A later command did it ({act.lower()})."
+                return f"A later command completed it ({act.lower()})."
         if self._speeches_after(place):
-            return "A step of the moment: the user went on after it."
+            return "It was a step of that moment: the user then moved on."
         return ""
 
 

@@ -11,6 +11,7 @@ _HEADS = {
     "error": "Errors that are still open:",
 }
 _OTHERS = "Names and values that are needed:"
+NOTHING_OPEN = "No open fact was lost."
 
 
 def open_and_gone(rows: Iterable[LostRow]) -> tuple[LostRow, ...]:

@@ -119,7 +119,7 @@ def judged(rows: Sequence[LostRow], replacement: str, answer: Answerer) -> tuple
         raise InspectorError(f"The model gave no verdicts: {failure}") from None
     verdicts = _verdicts(text)
     if not verdicts:
-        raise InspectorError("The model's answer holds no verdicts, so the rows stay not sure.")
+        raise InspectorError("The model's answer holds no verdicts, so the rows remain “not sure”.")
     changed = {
         id(row): _changed(row, verdicts.get(n), replacement) for n, row in enumerate(unsure, 1)
     }
@@ -153,9 +153,7 @@ def _changed(row: LostRow, entry: Mapping[str, Any] | None, replacement: str) ->
     evidence = " ".join(str(entry.get("evidence") or "").split())[:300]
     if verdict == "carried" and (not evidence or _bare(evidence) not in _bare(replacement)):
         return row
-    return replace(
-        row, verdict=verdict, nearest=evidence or row.nearest, why="By the judgement of a model."
-    )
+    return replace(row, verdict=verdict, nearest=evidence or row.nearest, why="Judged by a model.")
 
 
 def _bare(text: str) -> str:

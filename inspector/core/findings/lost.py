@@ -325,7 +325,7 @@ def _unknown(
     """Return a function of (fact, message id) that returns why the fact's fate is unknown; empty if it is known."""
     compactions = thread.compactions_at(at)
     if any(not compaction.is_readable for compaction in compactions):
-        return lambda fact, message: "The summary is not in the file, or encrypted."
+        return lambda fact, message: "The summary is not in the file, or is encrypted."
     has_summary = any(compaction.kind == "summary" for compaction in compactions)
     if session.format != "claude-code" or not has_summary:
         return lambda fact, message: ""
@@ -338,7 +338,7 @@ def _unknown(
         for message in before
         if message.result is not None and message.result.call_id in calls
     }
-    why = "The client attaches the last files read again, and the file does not record it."
+    why = "The client re-attaches the files that were read last, and the transcript does not record that."
     return lambda fact, message: why if message in results and fact.kind not in SENTENCES else ""
 
 

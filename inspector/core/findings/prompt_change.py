@@ -60,7 +60,7 @@ def _describe_extension(former: Request, request: Request) -> str:
     added = len(request.view) - len(former.view)
     unchanged = plural(len(former.view), "message")
     if added <= 0:
-        return f"The prompt is that of request {former.index:,}: {unchanged}."
+        return f"The prompt is the same as that of request {former.index:,}: {unchanged}."
     verb = "follows" if added == 1 else "follow"
     return f"The prompt of request {former.index:,} is unchanged ({unchanged}); {plural(added, 'message')} {verb}."
 
@@ -84,7 +84,7 @@ def _describe_message(old: Message, new: Message | None, place: int, count: int)
     new_text = message_lines(new)
     if old_text == new_text:
         return PromptChange(
-            f"The prompt differs from {where} on, in what is not text.", place, new.id
+            f"The prompt differs from {where} on, in content that is not text.", place, new.id
         )
     character = common_length(old_text, new_text)
     sentence = (

@@ -82,7 +82,7 @@ def _notes(main: Mapping[str, Any]) -> Iterator[str]:
     if text := text_of(main.get("notes")):
         yield text[:300]
     if further := text_of(main.get("continued_trajectory_ref")):
-        yield f"It continues in {further}."
+        yield f"The session continues in {further}."
 
 
 class _Trajectory:

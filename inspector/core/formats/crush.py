@@ -42,8 +42,9 @@ _ROLES: Mapping[str, Role] = {
 }
 _IN_MS = 10**11
 _ONE_POINT = (
-    "Crush keeps the tokens of the last call only: its prompt and its answer as one sum, which is shown as the prompt. "
-    "Nothing tells how much of it was read from a cache."
+    "Crush keeps the tokens of the last call only: its prompt and its answer as one sum, which is shown "
+    "as the prompt. "
+    "The file does not record how much of the prompt was read from a cache."
 )
 
 

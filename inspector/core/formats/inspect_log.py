@@ -109,7 +109,7 @@ class _EventReader:
         time = text_of(event.get("timestamp"))
         if is_absurd(output.get("usage")):
             self._problems.note(
-                self._line, "a count that can be none: what was reported was left out", time
+                self._line, "an impossible token count: the reported usage was left out", time
             )
         choice = next(iter(objects_of(output.get("choices"))), {})
         failure = "" if choice else text_of(event.get("error"))

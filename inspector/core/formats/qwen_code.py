@@ -125,9 +125,7 @@ class _QwenThread(GrowingThread):
         elif not self._leaf:
             self.begins_late = True
         elif text_of(parent) not in self._views:
-            what = (
-                f"the parent {text_of(parent)[:40]!r} is not in the file: taken as the line before"
-            )
+            what = f"the parent {text_of(parent)[:40]!r} is not in the file: the line before is taken as its parent"
             self.problems.note(line, what, "", self.file)
         elif parent != self._leaf:
             self.return_to(self._views[parent])

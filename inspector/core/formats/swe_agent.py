@@ -36,7 +36,7 @@ _OWN = (
     "tags",
     "cache_control",
 )
-_UNSEEN = "Every buffer is the history before its answer; what SWE-agent left out of it is not in this file."
+_UNSEEN = "Every buffer is the history before its answer; what SWE-agent left out of the history is not in this file."
 _DEMO = "The first messages are a demonstration; its answers were no calls."
 
 

@@ -58,7 +58,7 @@ class VsCodeChatReader(BuiltReader):
         notes = []
         if reader.unrendered:
             notes.append(
-                f"Of {reader.unrendered} prompts the file tells what was typed, not what was sent."
+                f"For {reader.unrendered} prompts the file records what was typed, not what was sent."
             )
         version = next(
             (text_of(object_of(turn, "agent").get("extensionVersion")) for turn in turns), ""

@@ -35,7 +35,7 @@ class EditingSettings(SimpleSettings):
     """The fields of the strategy. The API's `trigger.value` is `trigger_value`."""
 
     trigger: Literal["input_tokens", "tool_uses"] = setting(
-        "input_tokens", "what the trigger looks at"
+        "input_tokens", "what the trigger counts"
     )
     trigger_value: int | None = setting(
         None, f"clears above it; none = {INPUT_TOKENS:,} tokens, {TOOL_USES} uses"

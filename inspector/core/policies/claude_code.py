@@ -143,9 +143,11 @@ class ClaudeCodeSettings(SimpleSettings):
 
     rules: Literal["2.0.76", "2.1.5", "2.1.21", "2.1.43"] = setting(
         "2.1.43",
-        "whose rules: those that begin with this version; a session of Claude Code brings its own",
+        "version from which the rules are taken; a session of Claude Code sets its own",
     )
-    buffer_tokens: int = setting(13_000, "tokens kept free besides the room for the answer", low=0)
+    buffer_tokens: int = setting(
+        13_000, "tokens kept free in addition to the room for the answer", low=0
+    )
     max_output_tokens: int | None = setting(
         None,
         "room for the answer; none = 32,000 up to 2.1.20, then 20,000",
@@ -153,19 +155,19 @@ class ClaudeCodeSettings(SimpleSettings):
     )
     auto_compact_window: int | None = setting(
         None,
-        "a window to go by that is smaller than the model's",
+        "a smaller window to use instead of the model's",
         names=["CLAUDE_CODE_AUTO_COMPACT_WINDOW"],
         low=1,
     )
     autocompact_pct: float | None = setting(
         None,
-        "percent of window less room at which it compacts, if that is lower",
+        "compacts at this percentage of the window minus the answer's room, if that is lower",
         names=["CLAUDE_AUTOCOMPACT_PCT_OVERRIDE"],
         low=1,
         high=100,
     )
     micro_margin: int = setting(
-        20_000, "tokens below the line from which on old results are cleared", low=0
+        20_000, "old results are cleared from this many tokens below the compaction limit", low=0
     )
     micro_keep: int = setting(STAYS, "tokens of old tool results that stay", low=0)
     micro_least: int = setting(LEAST, "tokens that clearing must save at least", low=0)
@@ -259,7 +261,7 @@ class ClaudeCodePolicy(SimplePolicy[ClaudeCodeSettings]):
         why = compared(
             tokens,
             limit=least,
-            of=f"{settings.micro_margin:,} below the line",
+            of=f"{settings.micro_margin:,} below the compaction limit",
             reached=tokens >= least,
         )
         if tokens < least:

@@ -64,7 +64,7 @@ class GeminiSettings(SimpleSettings):
     """The constants of Gemini CLI."""
 
     compression_threshold: float = setting(
-        0.5, "share of the window from which on it compresses", low=0, high=1
+        0.5, "compresses from this share of the window", low=0, high=1
     )
     preserve: float = setting(
         0.3, "share of the characters that stays, newest first", low=0.01, high=0.99

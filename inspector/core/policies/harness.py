@@ -316,7 +316,7 @@ class SimpleSettings:
     context_window_tokens: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     mode: Literal["faithful", "safe"] = setting(
-        "faithful", "as the harness is; or repaired, and never larger"
+        "faithful", "faithful: like the harness; safe: with repaired buffers that never grow"
     )
 
     @property

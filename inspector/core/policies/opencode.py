@@ -53,7 +53,9 @@ class OpencodeSettings(SimpleSettings):
     reserved: int = setting(20_000, "tokens kept free besides; at most the output budget", low=0)
     prune: bool = setting(True, "whether old tool outputs are pruned")
     prune_protect: int = setting(40_000, "tokens of the newest tool outputs that stay", low=0)
-    prune_minimum: int = setting(20_000, "prunes only if more than this can go", low=0)
+    prune_minimum: int = setting(
+        20_000, "prunes only if more tokens than this can be removed", low=0
+    )
     prune_turns: int = setting(2, "newest user turns whose outputs stay and do not count", low=0)
     protected_tools: tuple[str, ...] = setting(("skill",), "tools whose outputs are never pruned")
     tail_share: float = setting(0.25, "share of the usable window for the tail", low=0, high=1)

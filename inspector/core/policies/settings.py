@@ -34,7 +34,7 @@ DERIVED = MappingProxyType({"derived": True})
 WHOSE = {
     "own": "its own",
     "model": "the model's",
-    "unknown": "its own, the model's is not known",
+    "unknown": "its own because the model's is unknown",
     "set": "as set",
 }
 _WORDS = {

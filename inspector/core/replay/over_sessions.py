@@ -79,4 +79,7 @@ def few_sessions_words(summaries: Sequence[PolicySummary]) -> str:
     """Return a warning that too few sessions were compared; empty if there are enough."""
     if not summaries or summaries[0].sessions >= FEW:
         return ""
-    return f"{plural(summaries[0].sessions, 'session')} cannot tell close policies apart: see the intervals."
+    return (
+        f"{plural(summaries[0].sessions, 'session')} cannot separate policies with similar results: see the "
+        "intervals."
+    )

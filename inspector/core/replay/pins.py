@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 NOT_RECORDED = "not recorded in this file"
 """State of a given text that no message contains, such as a sentence of CLAUDE.md: it may be in the system prompt."""
-UNANNOUNCED = "a change that nothing announced"
+UNANNOUNCED = "a change without a record"
 
 PinOrigin: TypeAlias = Literal["given", "instruction", "constraint"]
 PinState: TypeAlias = Literal["verbatim", "paraphrased", "gone"]

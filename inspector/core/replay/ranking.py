@@ -22,8 +22,8 @@ _MANY_STEPS, _SMALL_STEP = 20, 0.01
 window each time (median)."""
 ONE_SESSION = "One session cannot choose a policy: name several files to compare over sessions."
 FORGOTTEN = (
-    "What the recorded agent had already forgotten cannot be needed again: "
-    "every policy looks a little too good."
+    "Facts that the recorded agent had already lost cannot be needed again, "
+    "so every policy looks slightly too good."
 )
 
 

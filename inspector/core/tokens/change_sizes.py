@@ -103,7 +103,7 @@ def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) ->
     ):
         return ""
     tokens, low, high = thread.requests[at].predicted or (0, 0, 0)
-    words = f"Promised about {tokens:,} ({low:,} to {high:,})"
+    words = f"Predicted about {tokens:,} ({low:,} to {high:,})"
     reported = _reported(thread.requests[at])
     if reported is None:
         return f"{words}; no size was reported."
@@ -112,7 +112,7 @@ def promise_words(thread: Thread, compaction: Compaction, sizes: ChangeSizes) ->
         return f"{words}: within the range."
     beyond = f"{reported - high:,} above" if reported > high else f"{low - reported:,} below"
     held = sizes.before.tokens or 0
-    why = f"about {held - tokens:,} tokens were to be freed, and {held - reported:,} were"
+    why = f"about {held - tokens:,} tokens should have been freed, but {held - reported:,} were"
     return f"{words}: {beyond} the range, because {why}."
 
 

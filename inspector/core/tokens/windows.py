@@ -220,13 +220,16 @@ def _inferred(evidence: _Evidence, catalogue: int | None, offered: Sequence[int]
 def _why(inferred: int, evidence: _Evidence, catalogue: int | None, model: str) -> str:
     if catalogue is None:
         return (
-            f"No catalogue knows {model or 'the model'}; a compaction at {evidence.compacted_at:,} tokens "
-            f"speaks for a window of {inferred:,}."
+            f"No catalogue lists {model or 'the model'}; the compaction at {evidence.compacted_at:,} "
+            f"tokens suggests a window of {inferred:,}."
         )
     seen = f"a context of {evidence.largest:,} tokens"
     if evidence.largest <= catalogue:
         seen = f"an automatic compaction at {evidence.compacted_at:,} tokens"
-    return f"The catalogue says {catalogue:,} for {model}, but {seen} speaks for {inferred:,}."
+    return (
+        f"The catalogue lists {catalogue:,} tokens for {model}, but this session had {seen}, so {inferred:,} "
+        "is assumed."
+    )
 
 
 def _against(window: int, evidence: _Evidence, recorded: int | None, says: str) -> tuple[str, ...]:
@@ -237,9 +240,7 @@ def _against(window: int, evidence: _Evidence, recorded: int | None, says: str) 
             "it may have been configured for a smaller window."
         )
     if evidence.largest > window:
-        warnings.append(
-            f"{says} {window:,} tokens, but a context of {evidence.largest:,} was seen."
-        )
+        warnings.append(f"{says} {window:,} tokens, but this session reached {evidence.largest:,}.")
     if recorded is not None and recorded != window:
         warnings.append(f"{says} {window:,} tokens, but the file records {recorded:,}.")
     return tuple(warnings)

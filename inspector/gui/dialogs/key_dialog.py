@@ -41,16 +41,19 @@ class KeyDialog(FormDialog):
         match place:
             case "environment":
                 message = (
-                    f"The key comes from {variable}. One stored here is used when that is not set."
+                    f"The key comes from {variable}. A key stored here is used only if that variable is not "
+                    "set."
                 )
             case "keyring":
-                message = (
-                    "A key is stored in this machine's keyring. Enter another one to replace it."
-                )
+                message = "A key is stored in this machine's keyring. Enter a new key to replace the stored key."
             case _:
                 message = (
-                    "There is no key yet. It is kept in this machine's keyring, never in a file"
-                    + (f"; or set {variable} before the program starts." if variable else ".")
+                    "No key is stored. A key that you enter is kept in this machine's keyring, never in a file"
+                    + (
+                        f". You can also set {variable} before the program starts."
+                        if variable
+                        else "."
+                    )
                 )
         self.says.setText(message)
 

@@ -99,7 +99,7 @@ class SettingRow(QWidget):
         self.trouble.hide()
         name = f"Reset {field.name} to {spelt(own)}"
         self.back = small_button(
-            "↺", lambda: self.reset.emit(field.name), about=f"Back to {spelt(own)}", name=name
+            "↺", lambda: self.reset.emit(field.name), about=f"Reset to {spelt(own)}", name=name
         )
         policy = self.back.sizePolicy()
         policy.setRetainSizeWhenHidden(True)

@@ -24,7 +24,7 @@ from inspector.workbench.edits import editable
 
 Take = Callable[[int, str], None]
 """Applies a text to the part with that index. Raises InspectorError with a sentence if the text is not valid."""
-HELD = "It holds characters, or lines so long, that an editor would change them: it can only be replaced whole."
+HELD = "An editor would change some characters or very long lines of this text: you can only replace the whole text."
 
 
 class EditDialog(Guarded, FormDialog):
@@ -45,7 +45,7 @@ class EditDialog(Guarded, FormDialog):
         self._parts = parts
         self._take_text = take
         self.resize(720, 460)
-        self.which = choice("Which part of the message", (named(part) for _, part in parts))
+        self.which = choice("Part of the message to edit", (named(part) for _, part in parts))
         self.which.setVisible(len(parts) > 1)
         self.which.currentIndexChanged.connect(self._show)
         self.what = label(role="strong")
@@ -53,7 +53,7 @@ class EditDialog(Guarded, FormDialog):
         self.text = EditableText(theme, "Text of the message, to be edited")
         self.note = label(role="small", wrap=True)
         about = "Begin with an empty editor; the step replaces the current text"
-        self.whole = button("Replace it whole", self._write_anew, about=about)
+        self.whole = button("Replace all text", self._write_anew, about=about)
         self.go.setToolTip(tip("Ctrl+Enter"))
         foot = row(self.whole, ..., self.buttons)
         column(
@@ -78,10 +78,10 @@ class EditDialog(Guarded, FormDialog):
         self.go.setEnabled(not held)
         words = [HELD] if held else []
         if isinstance(part, ToolCall) and not isinstance(part.arguments, str):
-            words.append("The arguments of a call are a JSON object.")
+            words.append("The arguments of a tool call must be a JSON object.")
         if isinstance(part, Thinking) and part.signature:
             words.append(
-                "Edited thinking loses its signature: some providers then refuse or ignore it."
+                "Edited thinking loses its signature: some providers refuse or ignore thinking without a signature."
             )
         self.note.setText(" ".join(words))
         self.note.setVisible(bool(words))
@@ -125,8 +125,8 @@ class DropDialog(QDialog):
         self.chosen = ""
         self.pair = button(pair, lambda: self._choose("pair"), role="primary")
         self.pair.setDefault(True)
-        about = "A provider would refuse the buffer; the panel “Valid” says why"
-        self.alone = button("Drop it alone", lambda: self._choose("alone"), about=about)
+        about = "A provider would refuse the buffer; the Valid panel says why"
+        self.alone = button("Drop only this", lambda: self._choose("alone"), about=about)
         foot = row(..., button("Cancel", self.reject), self.alone, self.pair)
         column(label(says, wrap=True), foot, of=self, margins=None, gap=DIALOG_GAP)
 

@@ -14,6 +14,7 @@ from inspector.core.message import Message, Part, Text, Thinking
 from inspector.core.words import plural
 from inspector.gui.commands import Command
 from inspector.gui.desk import Desk
+from inspector.workbench.editing import ANSWER_FIRST
 from inspector.workbench.edits import Partners, editable
 
 GROUP = "Edit"
@@ -47,7 +48,7 @@ class ManualEdits:
             )
         else:
             self._desk.say(
-                "This message holds no text that could be edited: images, or what only the provider reads."
+                "This message has no text to edit, only images or content that only the provider can read."
             )
 
     def drop(self) -> None:
@@ -106,9 +107,7 @@ class ManualEdits:
     def _free(self) -> bool:
         if self._desk.workbench.state.asking is None:
             return True
-        self._desk.say(
-            "A tier waits for an answer. Answer or cancel it before you edit the buffer."
-        )
+        self._desk.say(ANSWER_FIRST)
         return False
 
 
@@ -120,13 +119,13 @@ def _drop_question(message: Message, along: Partners) -> tuple[str, str]:
         what = "its call" if calls + results == 1 else "its calls"
         return (
             "This message is a tool result. If only the result is dropped, a provider refuses the buffer. "
-            f"Drop it together with {what}?",
+            f"Drop the result together with {what}?",
             f"Drop with {what}",
         )
     count = plural(results, "result")
     return (
         f"This message makes {plural(len(message.calls), 'call')}. If only the message is dropped, a provider "
-        f"refuses the buffer. Drop it together with {'its result' if results == 1 else f'the {count}'}?",
+        f"refuses the buffer. Drop the message together with {'its result' if results == 1 else f'the {count}'}?",
         f"Drop with {'its result' if results == 1 else count}",
     )
 
@@ -158,7 +157,9 @@ def buffer_menu(desk: Desk, parent: QWidget) -> QMenu:
         show_keys(action, keys)
         action.setEnabled(enabled)
     menu.addSeparator()
-    menu.addAction("Read it in full", lambda: desk.show_panel("Message")).setEnabled(has_message)
+    menu.addAction("Read the whole message", lambda: desk.show_panel("Message")).setEnabled(
+        has_message
+    )
     if desk.runs is not None:
         menu.addSeparator()
         action = menu.addAction("Run from here…", desk.runs.fork)

@@ -19,7 +19,9 @@ if TYPE_CHECKING:  # loaded with the first run only
 
 LiveKind: TypeAlias = Literal["runs", "waits", "good", "bad"]
 """The kind of a status, which determines its colour. waits: for the user; good, bad: ended with or without success."""
-PAUSING = "stops before the next tier, model call or tool"
+PAUSING = "the run will pause before the next tier, model call or tool"
+RUN_IS_ACTIVE = "A run is under way: stop that run before you start another."
+NO_PROXY = "No proxy is running: start one with “Watch an agent…”."
 _LONGEST = 500
 """Maximum number of characters of one detail."""
 _STATES: "dict[RunState, tuple[LiveKind, str]]" = {
@@ -36,7 +38,7 @@ _ENDS: "dict[End, tuple[LiveKind, str]]" = {
     "done": ("good", "✓ done"),
     "error": ("bad", "✗ failed"),
     "stopped": ("waits", "■ stopped"),
-    "max turns": ("waits", "■ turns used up"),
+    "max turns": ("waits", "■ turn limit"),
 }
 
 
@@ -120,10 +122,10 @@ def _proxy_state(view: ProxyView, has_requests: bool) -> tuple[str, str]:
     """Return the state of a proxy in two or three words, and a text about what it waits for."""
     if view.holds:
         left = max(0.0, min(hold.until for hold in view.holds) - time())
-        wait = f"waits for you, forwarded unchanged in {clock_words(left)}"
+        wait = f"forwarded unchanged in {clock_words(left)} unless you act"
         return f"‖ {plural(len(view.holds), 'request')} held", wait
     if view.under_way:
-        return "▶ answering", f"waits for {plural(len(view.under_way), 'answer')} of the provider"
+        return "▶ answering", f"waits for {plural(len(view.under_way), 'answer')} from the provider"
     next_one = "next request" if has_requests else "first request of a client"
     return "● listening", f"waits for the {next_one}"
 
@@ -143,4 +145,4 @@ def describe_receiver(view: ReceiverView) -> LiveStatus:
 
 def spans_words(view: ReceiverView) -> str:
     """Return a text such as `6 spans received, into spans.jsonl`."""
-    return f"{plural(view.spans, 'span')} received, into {Path(view.record).name}"
+    return f"{plural(view.spans, 'span')} received, recorded in {Path(view.record).name}"

@@ -36,7 +36,7 @@ _TERMS: Mapping[str, str] = {
     "window": "Window: the most tokens that the model can take in one request, with room for its answer.",
     "request": "Request: one call of the model with all messages that were sent along.",
     "watermark": "Watermark: a share of the window above which tiers fire; drag it to see which requests would exceed "
-    "it, double-click it to put it back.",
+    "it, double-click it to reset it.",
     "tier": "Tier: one step by which a policy makes the buffer smaller, from clearing old results to a summary.",
     "due": "Due: by the policy's own count this tier would run now, before the next request.",
     "policy": "Policy: the rules by which a client decides when to compact and what to keep.",
@@ -46,7 +46,7 @@ _TERMS: Mapping[str, str] = {
     "client trigger": "The size at which the recorded client itself compacted, or compacts by its known rules.",
     "compaction": "Compaction: older messages were cleared, cut or replaced by a summary to make room.",
     "cache miss": "Cache miss: a request re-sent tokens that the provider's cache could have held.",
-    "preview": "What would be left after the selected tier.",
+    "preview": "The tokens that would be left after the selected tier.",
 }
 
 GLOSSARY: Mapping[str, str] = MappingProxyType(

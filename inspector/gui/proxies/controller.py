@@ -22,6 +22,7 @@ from inspector.core.tokens.pressure import known_pressures
 from inspector.core.tokens.sizing import sizer
 from inspector.gui.bridge import Bridge, Task
 from inspector.gui.live.controller import LiveController
+from inspector.gui.live.status import NO_PROXY
 from inspector.gui.navigation import go_to
 from inspector.proxy.holds.compacting import DUE, Compactor, Proposal
 from inspector.proxy.holds.hold import HoldInfo, Rule
@@ -151,7 +152,9 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
     def begin(self, upstream: str, record: Path, port: int = 0, rule: Rule | None = None) -> None:
         """Start a proxy. An error becomes the State's failure."""
         if self.status is not None:
-            self._workbench.failed("A proxy is running already: stop it before you start another.")
+            self._workbench.failed(
+                "A proxy is already running: stop that proxy before you start another."
+            )
             return
         rule = rule or Rule()
         self._workbench.show_proxy(ProxyView(upstream, str(record), rule))
@@ -179,7 +182,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         self._answers_due = status is not None and bool(status.busy)
         if self._answers_due:
             self._workbench.note(
-                "Held requests are forwarded unchanged. The proxy ends with the answers under way."
+                "Held requests are forwarded unchanged. The proxy stops when the answers under way have arrived."
             )
         self._workbench.show_proxy(None)
 
@@ -207,7 +210,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
     def hold_next(self, is_on: bool) -> None:
         """Hold the next request regardless of the rule (`is_on`), or no longer."""
         if self._service is None:
-            self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
+            self._workbench.failed(NO_PROXY)
         self._attempt(lambda proxy: proxy.holds.hold_next(is_on))
         self._show_status()
 
@@ -222,7 +225,7 @@ class ProxyController(LiveController[LiveProxy, ProxyView]):
         steps = self.steps(hold) if stepped else None
         if stepped and steps is None:
             self._workbench.failed(
-                "No step was taken on that request: look at it, run a tier or edit a message there."
+                "You have not changed the held request: open it, then run a tier or edit a message."
             )
         elif steps is None:
             self._attempt(lambda proxy: proxy.holds.release(hold.id))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command
 from inspector.gui.dialogs.ask import is_sure
+from inspector.gui.live.status import NO_PROXY
 from inspector.gui.settings import Settings
 from inspector.workbench.workbench import Workbench
 
@@ -86,7 +87,7 @@ class ProxyDesk:
 
         proxy = self._workbench.state.proxy
         if proxy is None or not proxy.url:
-            self._workbench.failed("No proxy is running: begin with “Watch an agent…”.")
+            self._workbench.failed(NO_PROXY)
             return
         ConnectDialog(self._window, proxy.url).exec()
 
@@ -106,7 +107,7 @@ class ProxyDesk:
         """
         proxy = self._workbench.state.proxy
         if self._made is not None and self._made.is_finishing:
-            question = "Answers are still under way at the proxy. If you close now, the agents lose their turns."
+            question = "Close now? The proxy still waits for answers; if you close, the agents lose these turns."
             return is_sure(
                 self._window,
                 title="An agent waits for its answer",
@@ -117,9 +118,9 @@ class ProxyDesk:
         if proxy is None or not proxy.busy:
             return True
         question = (
-            "Requests are held or under way at the proxy. When you close, held requests are forwarded unchanged, and "
-            "the window closes as soon as their answers have arrived. After that the agents that point to the proxy "
-            "lose their connection; the recording has all that passed."
+            "Close the window? The proxy holds requests or waits for answers. Held requests are "
+            "forwarded unchanged, and the window closes when all answers have arrived. Agents that use "
+            "the proxy then lose their connection; the recording stays complete."
         )
         if is_sure(
             self._window,

@@ -52,10 +52,10 @@ PROVIDERS = (
         "The client brings its key.",
     ),
     *((name, f"Forwards to {url}; the client brings its key.") for name, url in HOSTS.items()),
-    (SIMULATED, "A provider on this machine that speaks the real protocols: no key, no cost."),
+    (SIMULATED, "A simulated provider on this machine with the real protocols: no key, no cost."),
     (
         ADDRESS,
-        "Any server: a gateway, a local model, a company's endpoint. Paths are passed on as they are.",
+        "Any server: a gateway, a local model, a company's endpoint. Request paths are forwarded unchanged.",
     ),
 )
 
@@ -91,8 +91,8 @@ class ProxyDialog(FormDialog):
             (label("Port", role="quiet"), self.port),
         )
         says = (
-            "A reverse proxy on this machine, between an agent and its provider. Nothing of what passes is changed "
-            "unless you hold a request and change it. Keys pass through and are not recorded."
+            "A reverse proxy on this machine, between an agent and its provider. It changes nothing "
+            "unless you hold a request and edit it. Keys pass through and are not recorded."
         )
         self.lay_out(says, grid, self.trouble, ..., gap=GAP)
         self.chips.select(self._kind)
@@ -115,7 +115,7 @@ class ProxyDialog(FormDialog):
         record = self.record.text().strip()
         trouble = "Type the provider's address." if not upstream else address_trouble(upstream)
         if trouble or not record:
-            self.refuse(trouble or "Say where to record.")
+            self.refuse(trouble or "Choose a file for the recording.")
             return
         self._settings.keep_text("proxy/upstream", upstream)
         self._settings.keep_text("proxy/port", self.port.text())
@@ -136,19 +136,19 @@ class ConnectDialog(QDialog):
         self.clients.setMaximumWidth(190)
         self.clients.setSpacing(BOX_GAP)
         about = (
-            "Optional. The tag becomes part of the address, so that the recording tells this launch of the client "
-            "from others."
+            "Optional. The tag becomes part of the address, so that the recording can separate this "
+            "start of the client from others."
         )
-        self.tag = line_field("Tag of this launch", new_tag(), about=about)
+        self.tag = line_field("Tag of this client", new_tag(), about=about)
         self.tag.setMaximumWidth(150)
-        again = button("Another", lambda: self.tag.setText(new_tag()))
+        again = button("New tag", lambda: self.tag.setText(new_tag()))
         self.trouble = label(role="bad")
         self.page = scrolled(QWidget())
         self._setups: tuple[ClientSetup, ...] = connections(url)
         self.clients.addItems([setup.title for setup in self._setups])
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        tag = row(label("Tag of this launch", role="quiet"), self.tag, again, self.trouble, ...)
+        tag = row(label("Tag of this client", role="quiet"), self.tag, again, self.trouble, ...)
         middle = row(self.clients, (column(tag, (self.page, 1)), 1), gap=DIALOG_GAP)
         column((middle, 1), buttons, of=self, margins=DIALOG_INSETS)
         self.tag.textChanged.connect(self._renew)
@@ -174,16 +174,16 @@ def _page(setup: ClientSetup) -> QWidget:
     page = column(
         label(setup.title, role="strong"), margins=(0, CHIP_GAP, GAP, CHIP_GAP), gap=CHIP_GAP
     )
-    tried = f" · tried with {setup.tried}" if setup.tried else ""
+    tried = f" · tested with {setup.tried}" if setup.tried else ""
     page.addWidget(
-        label(f"Speaks to {setup.speaks}: the proxy must forward there{tried}.", role="quiet")
+        label(f"Talks to {setup.speaks}: the proxy must forward there{tried}.", role="quiet")
     )
     for snippet in setup.snippets:
         page.addSpacing(BOX_GAP)
         page.addWidget(_snippet(snippet))
     if setup.effects:
         page.addSpacing(CONTROL_GAP)
-        page.addWidget(label("WHAT IT DOES OTHERWISE, AND WHAT TO SET AGAINST IT", role="caption"))
+        page.addWidget(label("WHAT CHANGES BEHIND A PROXY, AND HOW TO PREVENT IT", role="caption"))
     for effect in setup.effects:
         page.addWidget(label(f"• {effect.what}", wrap=True))
         if effect.against:
@@ -261,7 +261,7 @@ class ClientLines(QScrollArea):
             for index, widget in enumerate((name, lines, copy)):
                 grid.addWidget(widget, line, index)
         column(
-            label("Nothing has passed yet. Start an agent with its line:", role="quiet"),
+            label("No request has arrived yet. Start an agent with its line:", role="quiet"),
             grid,
             ...,
             of=page,

@@ -23,6 +23,7 @@ from inspector.core.message import Message
 from inspector.core.needs import Answer, Failure
 from inspector.gui.bridge import Bridge
 from inspector.gui.live.controller import LiveController
+from inspector.gui.live.status import RUN_IS_ACTIVE
 from inspector.gui.navigation import go_to
 from inspector.gui.settings import Settings
 from inspector.safety.folders import make_private_folder
@@ -194,7 +195,7 @@ class RunController(LiveController[StartedRun, RunView]):
             paused: Stop before the first model call.
         """
         if self.active:
-            self._workbench.failed("A run is under way: stop it before you start another.")
+            self._workbench.failed(RUN_IS_ACTIVE)
             return
         former = self._release()
         self._latest = RunStatus(why="the run is being prepared")

@@ -16,6 +16,7 @@ from inspector.core.words import plural
 from inspector.gui.bridge import Bridge
 from inspector.gui.commands import Command
 from inspector.gui.dialogs.ask import is_sure
+from inspector.gui.live.status import RUN_IS_ACTIVE
 from inspector.gui.runs.controller import MakePlan, RunController
 from inspector.gui.settings import Settings
 from inspector.workbench.policy_input import start_of
@@ -103,7 +104,7 @@ class RunDesk:
         """Resume the run whose journal is open."""
         session = self._workbench.state.session
         if session is None or session.format != JOURNAL:
-            self._workbench.failed("Open the journal of a run first: only that can be resumed.")
+            self._workbench.failed("Open the journal of a run first: only a run can be resumed.")
         elif self._free():
             over = next(session.main.end.backwards(), None)
             self._ask_resume(
@@ -134,20 +135,23 @@ class RunDesk:
         """
         if not self.controller.active:
             return True
-        question = "A run is under way. Its journal holds all that happened so far, and it can be resumed from it."
+        question = (
+            "Stop the run and close the window? The journal holds everything so far, and you can resume the "
+            "run from it."
+        )
         if is_sure(
             self._window,
             title="A run is under way",
             question=question,
-            yes="Stop it and close",
-            no="Keep it running",
+            yes="Stop and close",
+            no="Keep running",
         ):
             self.controller.end(close)
         return False
 
     def _free(self) -> bool:
         if self.controller.active:
-            self._workbench.failed("A run is under way: stop it before you start another.")
+            self._workbench.failed(RUN_IS_ACTIVE)
         return not self.controller.active
 
     def commands(self) -> tuple[Command, ...]:
@@ -174,9 +178,12 @@ def _fork_words(state: State) -> str:
         place = f"the buffer of request {state.at:,}"
     steps = state.steps
     after_steps = (
-        f", after {plural(len(steps.own_path), 'step')} of yours" if steps and steps.stepped else ""
+        f", after your {plural(len(steps.own_path), 'step')}" if steps and steps.stepped else ""
     )
-    return f"Continues from {place}{after_steps}, with our own agent's tools instead of the recorded ones."
+    return (
+        f"The run continues from {place}{after_steps}, with the tools of the built-in agent instead of the "
+        "recorded tools."
+    )
 
 
 def _fork(plan: "Plan", state: State, ours: bool) -> MakePlan:

@@ -25,8 +25,8 @@ from inspector.gui.widgets.chips import Chips
 from inspector.safety.keys import address_trouble, key_place
 
 PERMISSIONS = (
-    ("ask", "writing and commands ask me first"),
-    ("always", "everything is allowed (a workspace you can lose)"),
+    ("ask", "ask me before each write and command"),
+    ("always", "everything is allowed (use a workspace you can lose)"),
     ("never", "nothing is written, no command is run"),
 )
 NEEDS = (
@@ -38,10 +38,10 @@ SIMULATED, ADDRESS = "simulated", "an address"
 PROVIDERS = (
     (
         SIMULATED,
-        "A provider that runs on this machine and speaks the real protocols: no key, no cost.",
+        "A simulated provider on this machine with the real protocols: no key, no cost.",
     ),
-    ("anthropic", "Anthropic's models: your key, your money."),
-    ("openai", "OpenAI's models: your key, your money."),
+    ("anthropic", "Anthropic's models, with your key and at your cost."),
+    ("openai", "OpenAI's models, with your key and at your cost."),
     (ADDRESS, "Any server that speaks OpenAI Chat, OpenAI Responses or Anthropic Messages."),
 )
 SPELT = (
@@ -72,7 +72,9 @@ class RunDialog(FormDialog):
         self._settings = settings
         self._needs_task = not says
         self.plan: Plan | None = None
-        asks = "What is to be done?" if not says else "What is to be done next? May stay empty."
+        asks = (
+            "What should the agent do?" if not says else "What should the agent do next? (optional)"
+        )
         self.task = _task_field("Task", first.task, asks)
         self.task.setMinimumHeight(self.fontMetrics().height() * 4)
         workspace = "" if first.workspace == Path() else str(first.workspace)
@@ -80,13 +82,13 @@ class RunDialog(FormDialog):
         self.provider = ProviderForm(bridge, first.provider, first.model)
         self.policy = PolicyForm(first.policy, first.settings)
         window = f"{first.window:,}" if first.window else ""
-        self.limit = line_field("Window in tokens", window, "as known for the model")
+        self.limit = line_field("Window in tokens", window, "the model's own window")
         self.permissions = _choice("Permissions", PERMISSIONS, first.permissions)
-        self.needs = _choice("Who answers the tiers", NEEDS, first.needs_by)
+        self.needs = _choice("Model calls of tiers", NEEDS, first.needs_by)
         self.record, keep = path_field(str(first.record), "Journal", self._choose_record)
         self.paused = QCheckBox("stop before the first model call")
         self.paused.setChecked(bool(says))
-        self.ours = QCheckBox("our agent's own system prompt instead of the recorded one")
+        self.ours = QCheckBox("the built-in agent's system prompt instead of the recorded one")
         self.ours.setVisible(own)
         self._lay_out(says, choose, keep)
         self.finished.connect(self.provider.leave)
@@ -100,7 +102,7 @@ class RunDialog(FormDialog):
             (label("Policy"), self.policy),
             (label("Window"), self.limit),
             (label("Permissions"), self.permissions),
-            (label("Tiers are answered by"), self.needs),
+            (label("Model calls of tiers"), self.needs),
             (label("Journal"), keep),
             (label(), self.ours),
             (label(), self.paused),
@@ -139,7 +141,7 @@ class RunDialog(FormDialog):
             needs_by=needs_by,
         )
         if self._needs_task and not plan.task:
-            self.refuse("Write down what is to be done.")
+            self.refuse("Describe the task.")
         elif not workspace:
             self.refuse("Choose the folder that the agent may work in.")
         elif not plan.workspace.is_dir():
@@ -147,7 +149,7 @@ class RunDialog(FormDialog):
         elif window is not None and not 0 < window <= LARGEST:
             self.refuse(f"The window must be a number of tokens up to {LARGEST:,}.")
         elif not record:
-            self.refuse("Say where the journal goes.")
+            self.refuse("Choose a file for the journal.")
         elif trouble := self.provider.trouble():
             self.refuse(trouble)
         else:
@@ -165,13 +167,13 @@ class ResumeDialog(FormDialog):
     def __init__(self, parent: QWidget | None, over: bool) -> None:
         super().__init__(parent, "Resume this run", "Resume")
         self.resize(560, 300)
-        self._text = _task_field("What is to be done next")
+        self._text = _task_field("What the agent should do next")
         self.paused = QCheckBox("stop before the first model call")
         self.go.setEnabled(not over)
         self._text.textChanged.connect(lambda: self.go.setEnabled(bool(self.task) or not over))
-        says = "The run continues where it was interrupted. Write something only to have it do something else."
+        says = "The run continues where it was interrupted. Write a task only if the agent should do something else."
         if over:
-            says = "The run had come to its end. What is to be done next?"
+            says = "The run had ended. What should the agent do next?"
         self.lay_out(says, (self._text, 1), self.paused)
 
     @property
@@ -211,7 +213,7 @@ class ProviderForm(QWidget):
             return ""
         if not self.provider:
             return "Type the address of the server, or choose another provider."
-        named = "Name the model: a server of one's own has no usual one."
+        named = "Type the name of the model: your own server has no default model."
         if self.model.text().strip():
             named = ""
         return address_trouble(self.provider) or named

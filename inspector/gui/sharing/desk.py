@@ -95,7 +95,10 @@ class SharingDesk:
             def pack() -> tuple[bytes, str]:
                 packed = noted.pack(redaction)
                 lost = len(packed.failures)
-                return packed.data, f" {plural(lost, 'tree')} of steps left out." if lost else ""
+                return (
+                    packed.data,
+                    f" {plural(lost, 'tree')} of steps could not be included." if lost else "",
+                )
 
             self._write(path, state, pack)
 
@@ -123,7 +126,7 @@ class SharingDesk:
 
         def report(written: _Written) -> None:
             name, more = written
-            self._desk.workbench.note(f"Written to {name}.{more}")
+            self._desk.workbench.note(f"{name} was written.{more}")
 
         self._run(work, report)
 

@@ -47,7 +47,7 @@ class ReviewDialog(FormDialog):
         count = plural(len(texts), "text")
         says = "Nothing looks private."
         if texts:
-            says = f"{count} may be private. Ticked ones are replaced."
+            says = f"{count} may be private. Ticked texts are replaced."
         self.lay_out(f"{says} {_ADVICE.format(what=what)}", *parts)
         self.setMinimumSize(760, 420 if texts else 120)
         self._warn()
@@ -111,9 +111,9 @@ class ReviewDialog(FormDialog):
     def _accept(self) -> None:
         keys = [private for private in self.kept_texts() if private.kind == "key"]
         count = plural(len(keys), "key")
-        question = f"{count} will be readable. Whoever gets the file can use it."
+        question = f"Keep {count} readable? Whoever gets the file can use what is readable."
         if keys and not is_sure(
-            self, title="Keep a key", question=question, yes="Keep it readable", no="Go back"
+            self, title="Keep a key", question=question, yes="Keep readable", no="Go back"
         ):
             return
         self.accept()

@@ -124,7 +124,7 @@ _SIGNS: dict[str, Callable[[bytes], bool]] = {
 def _check_size(size: QSize) -> None:
     width, height = size.width(), size.height()
     if width <= 0 or height <= 0:
-        raise CannotShow("image cannot be shown: it is broken (no size)")
+        raise CannotShow("image cannot be shown: it has no size")
     if max(width, height) > MOST_SIDE or width * height > MOST_PIXELS:
         raise CannotShow(f"image cannot be shown: {width:,} × {height:,} pixels are too many")
 

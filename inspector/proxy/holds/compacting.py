@@ -189,15 +189,15 @@ class Compactor:
         """
         freed = proposal.tokens_before - proposal.tokens_after
         if hold.window and proposal.tokens_before >= hold.window:
-            return "" if freed > 0 else "it would free nothing"
+            return "" if freed > 0 else "the compaction would free nothing"
         if freed < max(1, WORTH * could):
-            return f"it would free {freed:,} tokens only"
+            return f"the compaction would free only {freed:,} tokens"
         left = self._left.get(hold.thread)
         # Fewer tokens than the cut left mean that the client has compacted since.
         if left is not None:
             left = self._left[hold.thread] = min(left, proposal.tokens_before)
         if left is not None and proposal.tokens_before - left < GROWN * (hold.window or left):
-            return f"the last cut left {left:,} tokens, and too little was added since"
+            return f"the last compaction left {left:,} tokens, and too little was added since"
         return ""
 
     def keep(self, hold: HoldInfo, proposal: Proposal) -> None:
@@ -215,7 +215,7 @@ def _find_new_problems(before: Buffer, after: Buffer) -> list[str]:
 
 def _refuse_first_turn(buffer: Buffer, tokens: int) -> Proposal:
     """Return a proposal that changes nothing, because the model has not answered yet."""
-    why = "the model has not answered yet: there is no turn to cut"
+    why = "the model has not answered yet: there is no turn to compact"
     return Proposal(buffer, tokens, why=why)
 
 
@@ -237,9 +237,7 @@ _KINDS = {"user": "user message", "assistant": "answer", "tool": "result", "syst
 def proposal_words(proposal: Proposal, window: int | None) -> str:
     """Describe a proposal in one sentence: the sizes before and after, and what is removed."""
     if proposal.after is None:
-        return (
-            f"{proposal.why}; it stays at {_size(proposal.before, proposal.tokens_before, window)}"
-        )
+        return f"{proposal.why}; the request stays at {_size(proposal.before, proposal.tokens_before, window)}"
     before = _size(proposal.before, proposal.tokens_before, window)
     after = _size(proposal.after, proposal.tokens_after, window)
     return f"{before} -> {after}: {', '.join(proposal.gone)}"

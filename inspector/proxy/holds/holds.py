@@ -40,7 +40,7 @@ GRACE_S = 120.0
 """Seconds for which a held request whose client has closed waits for the client to try again."""
 
 
-_NOT_SEEN = "It continues a response that did not pass through here."
+_NOT_SEEN = "It continues a response that did not pass through this proxy."
 """Reason why a request cannot be changed."""
 
 
@@ -150,7 +150,7 @@ class Holds(Gate):
     def _find(self, id: int) -> HeldRequest:  # noqa: A002
         held = self._held.get(id)
         if held is None:
-            raise InspectorError("That request is held no longer.")
+            raise InspectorError("That request is no longer held.")
         return held
 
     def _notify_listeners(self) -> None:
@@ -226,8 +226,8 @@ class Holds(Gate):
         if done.left > state.lost and not call.side:
             which = "the cut" if len(state.cuts) == 1 else f"{done.left} of {len(state.cuts)} cuts"
             self.note(
-                f"{call.key.client or 'The client'} sends another conversation than the one that was cut (it "
-                f"compacted on its own, or went back): {which} cannot be made again."
+                f"{call.key.client or 'The client'} no longer sends the conversation that was cut (it "
+                f"compacted on its own, or went back): {which} cannot be repeated."
             )
         if not call.side:
             state.lost = done.left
@@ -262,7 +262,8 @@ class Holds(Gate):
             if rule.kind == "watermark" and call.model not in self._unknown:
                 self._unknown.add(call.model)
                 self.note(
-                    f"Unknown window of {call.model}: it is not held at a watermark. Give the window to hold it."
+                    f"The window of {call.model} is unknown, so its requests are not held at a watermark. "
+                    "Set the window to hold them."
                 )
             return False
         if size is None:

@@ -77,7 +77,8 @@ class RecordPipe:
             if self._lost_count:
                 self._append(
                     PlainRecord.now(
-                        "note", what=f"{self._lost_count} records were lost: too many waited."
+                        "note",
+                        what=f"{self._lost_count} records were lost: the recorder's queue was full.",
                     )
                 )
                 self._lost_count = 0

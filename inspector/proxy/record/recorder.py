@@ -119,7 +119,7 @@ class Recorder:
         except TimeoutError:
             self._is_behind = True
             self._tell(
-                f"{self.path} cannot be written fast enough; answers no longer wait for their records."
+                f"{self.path} cannot be written fast enough; answers are now forwarded before they are recorded."
             )
 
     def is_safe(self) -> bool:

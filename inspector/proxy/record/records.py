@@ -90,7 +90,7 @@ class CapturedBody:
         if self.size > LARGEST:
             self._leave_out(f"the body is larger than {LARGEST:,} bytes")
         elif not self._budget.take(len(data)):
-            self._leave_out("too much was waiting to be written down")
+            self._leave_out("the recorder's queue was full")
         else:
             self._pieces.append(data)
             self._kept += len(data)

@@ -69,7 +69,7 @@ class Http1Exchange:
                 if self._bad is not None:
                     raise self._bad
                 if raw is None:
-                    raise NoAnswer(f"it closed the connection{_failure_words(self._up)}")
+                    raise NoAnswer(f"the provider closed the connection{_failure_words(self._up)}")
                 answer = status_head(raw)
             except BadMessage as bad:
                 if bad is self._bad:
@@ -120,7 +120,8 @@ class Http1Exchange:
             self._log.finish("client closed")
         else:
             self._log.finish(
-                "upstream closed", f"The provider closed in the middle{_failure_words(self._up)}."
+                "upstream closed",
+                f"The provider closed the connection in the middle of its answer{_failure_words(self._up)}.",
             )
         await self._client.write_last(last)
         persists = persists and answer.persists and self._client.syntax.persists

@@ -76,7 +76,7 @@ class Chunked:
             stop = data.find(b"\n", position)
             self._line += data[position:] if stop < 0 else data[position : stop + 1]
             if len(self._line) > _LONGEST_LINE:
-                raise BadFraming("a chunk's line is too long")
+                raise BadFraming("the size line of a chunk is too long")
             if stop < 0:
                 return end
             position = stop + 1
@@ -98,7 +98,7 @@ class Chunked:
     def _take_line(self, line: bytes) -> None:
         if self._state == "behind":
             if line:
-                raise BadFraming("a chunk is longer than it says")
+                raise BadFraming("a chunk is longer than its stated size")
             self._state = "size"
         elif self._state == "trailers":
             self.done = not line

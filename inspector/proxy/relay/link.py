@@ -241,7 +241,7 @@ class Upstream:
             raise InspectorError(f"{url} is not a URL: {error}.") from None
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InspectorError(
-                f"{url} is not a provider's address: it begins with https:// or http://."
+                f"{url} is not a provider's address: an address begins with https:// or http://."
             )
         self.is_secure = parts.scheme == "https"
         self.host = parts.hostname

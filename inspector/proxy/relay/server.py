@@ -34,7 +34,7 @@ from inspector.safety.loopback import STOP_S, LoopbackServer, is_cross_site, is_
 
 _TAG = re.compile(r"/s/([^/?#]+)(?=[/?]|$)(.*)", re.DOTALL)
 _JSON = (("content-type", "application/json"),)
-_NO_PROVIDER = "Nothing in this request says which provider it is for. Start the proxy with the provider's address."
+_NO_PROVIDER = "Nothing in this request shows which provider it is for. Start the proxy with the provider's address."
 
 
 def split_tag(target: str) -> tuple[str, str]:
@@ -87,7 +87,9 @@ class ClientConnection:
             if self._is_last:
                 await self._link.flush()
         except BadMessage as bad:
-            await self._answer_and_close("", bad.status, f"The proxy cannot pass this on: {bad}.")
+            await self._answer_and_close(
+                "", bad.status, f"The proxy cannot forward this request: {bad}."
+            )
         finally:
             self._link.on_gone = None
             if self._up is not None:

@@ -86,7 +86,7 @@ def test_looking_is_free_and_changing_is_not(workspace: Path) -> None:
         assert "+hi" in _asked(tools, "write_file", path="new.txt", content="hi\n").exact
         run = _asked(tools, "run_command", command="rm -rf build", timeout_s=9_999)
         assert (run.says, run.exact) == (f"Run in {workspace}, for at most 600 s:", "rm -rf build")
-        assert "letter for letter" in run.covers
+        assert "exactly this command" in run.covers
         assert (workspace / "a.txt").read_text() == "one\ntwo\nthree\n", "asking changes nothing"
 
 

@@ -229,7 +229,7 @@ def test_lost_answer_of_several_compactions_is_about_the_one_that_was_dearest_to
 
 def test_lost_answer_of_several_compactions_without_a_cost_calls_none_the_worst() -> None:
     answer = describe_losses([loss(5), loss(20), loss(30)])
-    assert answer.detail.startswith("The same is true of the others of 3 compactions.")
+    assert answer.detail.startswith("The same is true after each of the 3 compactions.")
 
 
 def test_lost_answer_of_a_good_compaction_says_that_nothing_was_lost() -> None:
@@ -254,7 +254,7 @@ def test_lost_answer_counts_what_is_gone_and_what_may_be() -> None:
 )
 def test_lost_answer_names_the_kind_of_event(kind: str, noun: str) -> None:
     answer = describe_losses([loss(kind=kind), loss(9, kind=kind)])
-    assert f"The same is true of the other of 2 {noun}." in answer.detail
+    assert f"The same is true after each of the 2 {noun}." in answer.detail
 
 
 # -- what it cost

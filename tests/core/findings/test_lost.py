@@ -87,7 +87,7 @@ def test_verdict_of_a_step_after_which_the_user_went_on_is_done() -> None:
     }
     assert verdicts["Please commit it now."] == (
         "done",
-        "A step of the moment: the user went on after it.",
+        "It was a step of that moment: the user then moved on.",
     )
     assert verdicts["Never push to main."] == ("gone", "")
 
@@ -317,7 +317,7 @@ def test_what_an_unreadable_summary_left_out_is_not_known() -> None:
     assert "what else it lost is unknown" in describe_losses([one]).text
     said = list(lost_lines(RecordedLosses((one,))))
     assert "   Its summary is not readable in this file: what it lost is unknown." in said
-    assert not [line for line in said if "Nothing that is worth telling" in line]
+    assert not [line for line in said if "Nothing important" in line]
 
 
 def test_a_replay_says_the_same_of_an_unreadable_summary() -> None:
@@ -482,8 +482,8 @@ def test_empty_list_when_facts_are_unknown_does_not_say_that_nothing_was_lost() 
     unknown = replace(known, rows=(row,))
     last_lines = [list(lost_lines(RecordedLosses((one,))))[-1] for one in (known, unknown)]
     assert last_lines == [
-        "   Nothing that is worth telling was lost.",
-        "   Nothing that is worth telling was lost, as far as the file shows.",
+        "   Nothing important was lost.",
+        "   Nothing important was lost, as far as the file shows.",
     ]
 
 

@@ -256,7 +256,7 @@ def test_what_a_run_printed_has_its_sub_agents_apart() -> None:
     main, agent = session.threads
     assert (agent.parent, agent.parent_call) == ("main", "c1")
     assert (buffers(main), buffers(agent)) == ([[], ["m1", "r-c1"]], [[], ["m2", "r-c2"]])
-    assert any("`claude -p` printed" in note for note in session.notes)
+    assert any("output of `claude -p`" in note for note in session.notes)
 
 
 def test_a_file_with_a_hole_says_so() -> None:
@@ -267,7 +267,7 @@ def test_a_file_with_a_hole_says_so() -> None:
     later = next(line for line, value in cut if value.get("parentUuid") == hung_on)
     (note,) = read_values(cut).notes
     assert note.startswith(
-        f"1 of the records on which others hang is not in this file (line {later})"
+        f"1 of the records that others follow is not in this file (line {later})"
     )
     late = [*cut, *((line, value) for line, value in lines if value.get("uuid") == hung_on)]
     assert not read_values(late).notes

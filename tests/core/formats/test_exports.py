@@ -122,7 +122,7 @@ def test_a_chat_of_vs_code() -> None:
     assert {request.prompt for request in main.requests} == {NOT_IN_FILE}
     assert {request.usage for request in main.requests} == {None}
     assert [request.model for request in main.requests] == ["claude-sonnet-4"] * 5 + ["gpt-5"]
-    assert session.notes == ("Of 1 prompts the file tells what was typed, not what was sent.",)
+    assert session.notes == ("For 1 prompts the file records what was typed, not what was sent.",)
 
 
 def test_a_log_of_changes_is_the_chat_that_it_makes(tmp_path: Path) -> None:

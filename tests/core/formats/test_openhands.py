@@ -57,7 +57,9 @@ def test_openhands_runs_a_line_each() -> None:
     session = opened("openhands-output.jsonl")
     assert [one.id for one in session.held] == ["task-1", "task-2"]
     assert buffers(opened("openhands-output.jsonl", "task-2").main) == [["user: Do 2."]]
-    assert any("does not hold what the provider reported" in note for note in session.notes)
+    assert any(
+        "does not hold the usage that the provider reported" in note for note in session.notes
+    )
 
 
 def test_openhands_v1_by_its_running_sums() -> None:

@@ -109,7 +109,7 @@ def test_a_response_alone_says_what_it_says(
     assert request.usage
     assert (request.usage.prompt, len(request.view)) == (prompt, 0)
     assert [message.text for message in session.main.end] == [text]
-    assert "response stands alone" in session.notes[0]
+    assert "response has no request" in session.notes[0]
 
 
 def told_by(dialect: str, text: str, prompt: int = 4) -> list[dict[str, Any]]:

@@ -98,7 +98,7 @@ def test_frames_grow(tmp_path: Path) -> None:
 def test_an_archive_in_the_order_of_its_times() -> None:
     session = open_transcript(HERE / "archive.har")
     assert prompts(session) == [[(30, 6)], [(20, 3)]]
-    assert any("ask no model" in note for note in session.notes)
+    assert any("are not model calls" in note for note in session.notes)
 
 
 def test_a_cassette_with_its_bodies_in_every_shape() -> None:

@@ -87,7 +87,9 @@ def test_verdicts_say_why() -> None:
 
     assert why(giants(191_962)) == "47,999 < 48,000 (75% of 64,000, its own): 1 to go"
     assert why(giants(191_967)) == "48,001 ≥ 48,000 (75% of 64,000, its own): 1 over"
-    assert "nothing older than the 6 turns kept (there are 1)" in why([user("x" * 192_000)])
+    assert "nothing is older than the 6 turns that are kept (the buffer has 1)" in why(
+        [user("x" * 192_000)]
+    )
     assert "forced: the last call ended with length" in why(
         turns(7), moment=PolicyInput(finish="length")
     )

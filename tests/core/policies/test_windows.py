@@ -76,7 +76,7 @@ def test_the_verdict_says_which_window_and_why(name: str) -> None:
     assert ("the model's" in why()) is (name not in FIXED)
     assert ("its own" in why()) is (name in FIXED)
     assert "100,000" in why(("window", "model"))
-    assert "the model's is not known" in why(("window", "model"), model=None)
+    assert "the model's is unknown" in why(("window", "model"), model=None)
     assert "as set" in why(("window", "70000"))
     assert "70,000" in why(("window", "70000"))
 

@@ -142,8 +142,8 @@ def test_size_before_a_cut_is_what_was_predicted_of_the_held_request() -> None:
     assert (sizes.before.kind, sizes.before.band) == ("predicted", (15_000, 15_800))
 
 
-PROMISED, PROMISE = (11_718, 11_350, 12_086), "Promised about 11,718 (11,350 to 12,086)"
-WHY = "the range, because about 3,684 tokens were to be freed, and"
+PROMISED, PROMISE = (11_718, 11_350, 12_086), "Predicted about 11,718 (11,350 to 12,086)"
+WHY = "the range, because about 3,684 tokens should have been freed, but"
 
 
 @pytest.mark.parametrize(

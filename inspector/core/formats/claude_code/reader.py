@@ -176,7 +176,7 @@ class ClaudeCodeReader:
             )
         if record.value.get("subtype") == "init" and "tools" in record.value:
             self._notes.append(
-                "This is what `claude -p` printed: what was typed is in it only where it was asked for."
+                "This is the output of `claude -p`: it holds the user's input only if that was requested."
             )
 
     def _take_answer(self, record: ChainRecord, agent: AgentRecords) -> None:
@@ -338,8 +338,8 @@ class ClaudeCodeReader:
         )
         if lines:
             verb = "is" if len(lines) == 1 else "are"
-            which = f"{len(lines)} of the records on which others hang {verb}"
-            yield f"{which} not in this file (line {lines[0]}): what was said there is missing in the buffers after."
+            which = f"{len(lines)} of the records that others follow {verb}"
+            yield f"{which} not in this file (line {lines[0]}): later buffers are incomplete."
 
 
 def _words(record: ChainRecord) -> str:

@@ -109,19 +109,19 @@ _RESULT = rule("clients.result")
 _CUTS = 50
 """Highest number of different cuts that are applied; each costs a copy of the history."""
 _NO_HISTORY = (
-    "This is the log of the task: it records the tokens of the calls and what the user typed. Everything else that was "
-    "sent is in api_conversation_history.json, which is not beside it."
+    "This is the log of the task: it records the tokens of the calls and what the user typed. Everything "
+    "else that was sent is in api_conversation_history.json, which is not beside it."
 )
 _AS_SHOWN = (
-    "This is the log of the task: messages are as the client shows them, and answers without all that was called. As "
-    "they were sent they are in api_conversation_history.json, which is not beside it."
+    "This is the log of the task: messages are as the client shows them, and answers lack their tool "
+    "calls. The messages as sent are in api_conversation_history.json, which is not beside it."
 )
 _NO_LOG = (
     "This is the history of the task alone: what was cut off before a call is recorded in ui_messages.json, which is "
     "not beside it, so buffers may hold more than was sent. What came from the cache and what was written to it are "
     "one number here, shown as read."
 )
-_APART = "The log does not tell which part of the history a call was sent: tokens are shown, and no buffers."
+_APART = "The log does not record which part of the history each call sent, so tokens are shown, but no buffers."
 
 
 def sniff(head: Head) -> float:

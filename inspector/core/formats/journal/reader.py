@@ -30,9 +30,9 @@ from inspector.core.usage import ABSURD, MOST, is_absurd
 NAME = "journal"
 MAIN = "main"
 _ENDS = {
-    "done": "The run came to its end.",
+    "done": "The run finished its task.",
     "stopped": "The run was stopped.",
-    "max turns": "The run was ended after the number of turns that it may take.",
+    "max turns": "The run reached its limit of turns and was ended.",
 }
 
 
@@ -84,7 +84,7 @@ def _run(part: Any) -> tuple[int, int] | None:
     if not isinstance(part, list):
         return None
     if len(part) != 2 or not all(type(place) is int and place >= 0 for place in part):
-        raise InspectorError("a run of messages that is none")
+        raise InspectorError("an invalid run of messages")
     return part[0], part[1]
 
 

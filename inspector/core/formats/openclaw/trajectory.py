@@ -179,7 +179,8 @@ class TrajectoryReader:
             return []
         reported = f"; their calls reported {self._hidden:,} tokens in" if self._hidden else ""
         return [
-            f"{self._stubs:,} of {self._runs:,} runs end in stubs: OpenClaw leaves out events above its limit. "
+            f"{self._stubs:,} of {self._runs:,} runs end without their events: OpenClaw leaves out events "
+            "above its limit. "
             f"What they sent is not in this file{reported}."
         ]
 

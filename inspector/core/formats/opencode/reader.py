@@ -19,7 +19,7 @@ NAME = "opencode"
 _SECOND = "opencode2."
 TABLES = ("database", "session", "message", "part")
 SECOND_TABLES = (f"{_SECOND}database", f"{_SECOND}session_v2", f"{_SECOND}session_message")
-_REVERTED = "The user has taken turns back: the next call sends only the turns before them."
+_REVERTED = "The user undid the last turns: the next call sends only the turns before them."
 _PRUNED = "Results that opencode cleared later are shown unchanged in the buffers: {:,}."
 
 

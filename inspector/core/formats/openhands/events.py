@@ -109,7 +109,7 @@ def read(fed: FedValues) -> Session:
                 else:
                     problems.note(line, "not an event", event, file)
     notes = (
-        ("Of some answers the file does not hold what the provider reported.",)
+        ("For some answers the file does not hold the usage that the provider reported.",)
         if conversation.is_bare
         else ()
     )

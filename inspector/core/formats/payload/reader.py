@@ -128,7 +128,7 @@ class PayloadReader:
         self._session_id = self._session_id or key_of({}, pair.request or {}).session
         if pair.request is None:
             self._partial.add(
-                "A response stands alone: the request it answers is not in this file."
+                "A response has no request: the request that it answers is not in this file."
             )
         if is_absurd((pair.response or {}).get(self._dialect.counts)):
             self._problems.append(Problem(pair.line, ABSURD, dumps(pair.response)[:120]))
@@ -162,7 +162,7 @@ class PayloadReader:
         notes = []
         if sides:
             notes.append(
-                f"Side calls that are no steps of the conversation were left out: {_count_reasons(sides)}."
+                f"Side calls that are not steps of the conversation were left out: {_count_reasons(sides)}."
             )
         if self._loose:
             notes.append(

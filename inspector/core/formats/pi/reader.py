@@ -118,7 +118,10 @@ class PiReader:
             elif not self._header and not self._lines:
                 self._begins_late = True
             else:
-                what = f"the parent {text_of(name)[:40]!r} is not in the file: taken as the record before"
+                what = (
+                    f"the parent {text_of(name)[:40]!r} is not in the file: the record before is taken as its "
+                    "parent"
+                )
                 self._problems.note(line, what)
         return EntryNode(
             parent,

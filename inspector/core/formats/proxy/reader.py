@@ -247,7 +247,7 @@ class ProxyReader:
         if former is not None:
             return former.asked
         what = f"the request is like that of exchange {like.exchange}, which is not in the file"
-        self._problems.note(line, f"{what}: what they share is lost", record)
+        self._problems.note(line, f"{what}: the messages that both share are lost", record)
         return None
 
     # -- at the proxy ------------------------------------------------------------------------------------------------

@@ -281,9 +281,9 @@ class TraceThreads:
         if self._rebuilt:
             yield f"Traced with new messages only: {self._rebuilt:,} {of}. The earlier ones are from the calls before."
         if self._partial:
-            yield f"Usage left out: {self._partial:,} {of}. So few tokens cannot be the whole prompt."
+            yield f"Usage left out: {self._partial:,} {of}. The reported tokens are too few for the whole prompt."
         if self._tree.wrappers:
-            yield f"Spans that repeat or sum up a call inside them are no calls: {self._tree.wrappers:,}."
+            yield f"Spans not counted, because they repeat or sum up a call inside them: {self._tree.wrappers:,}."
         if self._tree.unfinished:
             yield f"Calls that began and did not end were left out: {self._tree.unfinished:,}."
         if passed:

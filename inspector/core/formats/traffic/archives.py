@@ -81,7 +81,7 @@ class HarReader(TrafficReader):
         for entry in of_models:
             self._entry(entry)
         if others := len(entries) - len(of_models):
-            self.note(f"Of the archive's entries {others:,} ask no model; they were left out.")
+            self.note(f"Entries of the archive that are not model calls were left out: {others:,}.")
 
     def _entry(self, entry: Mapping[str, Any]) -> None:
         request = _read_entry(entry)
@@ -167,5 +167,5 @@ class CassetteReader(TrafficReader):
                 others += 1
         if others:
             self.note(
-                f"Of the cassette's interactions {others:,} ask no model; they were left out."
+                f"Interactions of the cassette that are not model calls were left out: {others:,}."
             )

@@ -103,7 +103,7 @@ class LiveConversation:
                 f"{name} {usage[name]:,}" for name in _COUNTS if type(usage.get(name)) is int
             )
             self._log.note(
-                f"A turn of {self._calls} calls was counted as one: {reported}. Those of each call are unknown."
+                f"A turn of {self._calls} calls was counted as one: {reported}. The tokens of each call are unknown."
             )
             usage = {}
         counts = {name: usage[key] for key, name in _COUNTS.items() if key in usage}

@@ -47,7 +47,7 @@ class LearnClaudeCodePolicy(Policy[LearnSettings, LearnState]):
         TierName(
             "manual",
             "Manual /compact",
-            "As auto, when the user asks, with their wishes.",
+            "Like auto, when the user asks, with the user's wishes.",
             calls_model=True,
         ),
         TierName(
@@ -154,7 +154,7 @@ def _micro(context: LearnContext) -> Verdict:
     else:
         why = f"{plural(len(indices), 'old tool result')} can be cleared"
     if agent:
-        why += " · the list of a sub-agent is compacted as a whole only"
+        why += " · a sub-agent's list is only compacted as a whole"
     return Verdict(
         layers.MICRO,
         due=bool(indices) and not agent,
@@ -179,7 +179,7 @@ def _auto(context: LearnContext) -> Verdict:
     if not worth:
         why += ": not worth it"
     elif running.open:
-        why += f" · {running.failures} summaries failed in a row: none any more in this session"
+        why += f" · {running.failures} summaries failed in a row: no more are made in this session"
     return Verdict(
         "auto", due=worth and not running.open, why=why + window_note, tokens=total, limit=limit
     )

@@ -20,16 +20,16 @@ class LearnSettings:
     context_window: int = window_setting(200_000)
     window_from: WindowFrom = field(default="own", metadata=DERIVED)
     max_output: int = setting(
-        16_384, "longest answer of a call, in tokens", names=["max_output_tokens"], low=0
+        16_384, "maximum tokens of an answer", names=["max_output_tokens"], low=0
     )
     max_output_reserve: int = setting(
-        20_000, "the threshold keeps free at most this much of it", low=0
+        20_000, "tokens of the answer for which the threshold keeps room, at most", low=0
     )
     overhead: int = setting(
         13_000, "what the threshold leaves for system prompt, tools and the rest", low=0
     )
     min_savings: int = setting(
-        20_000, "auto compaction must save this much", names=["MIN_SAVINGS"], low=0
+        20_000, "tokens that auto compaction must save at least", names=["MIN_SAVINGS"], low=0
     )
     keep_recent: int = setting(
         3, "newest tool results that micro-compaction leaves alone", names=["KEEP_RECENT"], low=0
@@ -52,20 +52,24 @@ class LearnSettings:
         ("read_file",), "tools whose calls name the files to read again"
     )
     large_output_tokens: int = setting(40_000, "an output above this size goes to disk", low=0)
-    preview_chars: int = setting(2_000, "characters of it that stay", low=0)
+    preview_chars: int = setting(2_000, "characters of the output that stay in the buffer", low=0)
     summary_max_tokens: int = setting(2_000, "longest summary, in tokens", low=1)
     summary_message_chars: int = setting(
         500, "characters of each text that the summariser reads", low=0
     )
-    summary_result_chars: int = setting(200, "characters of each tool result that it reads", low=0)
-    summary_total_chars: int = setting(100_000, "characters that it reads in all", low=0)
+    summary_result_chars: int = setting(
+        200, "characters of each tool result that the summariser reads", low=0
+    )
+    summary_total_chars: int = setting(
+        100_000, "characters that the summariser reads in total", low=0
+    )
     summary_timeout: float = setting(300.0, "seconds for the summary call", low=0)
     max_summary_failures: int = setting(
         3, "failed summaries in a row that end auto compaction (safe mode)", low=1
     )
     pin_last_user: bool = setting(False, "keep the newest user message unchanged")
     mode: Literal["faithful", "safe"] = setting(
-        "faithful", "as upstream, bugs and all; or with the safety proposals"
+        "faithful", "faithful: like upstream, with its bugs; safe: with the safety proposals"
     )
 
     @property

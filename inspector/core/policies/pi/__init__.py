@@ -60,7 +60,7 @@ class PiPolicy(Policy[PiSettings, PiState]):
         TierName(
             TIER,
             title="Compaction",
-            what="Has a model summarise all but the newest messages, a long turn in two.",
+            what="Has a model summarise all but the newest messages; splits a long turn.",
             calls_model=True,
         ),
     )

@@ -148,7 +148,7 @@ def _find_guard(fill: Fill, limit: int, context: PiContext, is_stale: bool) -> s
     if settings.safe and running.open:
         return f"{running.failures} compactions failed in a row"
     if settings.cost_aware and _costs_more(fill, limit, settings):
-        return "going on costs less than compacting"
+        return "continuing costs less than compacting"
     return ""
 
 

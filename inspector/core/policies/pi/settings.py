@@ -54,15 +54,15 @@ class PiSettings:
     optimal_config: bool = setting(
         False, "reserve 8% and keep 10% of the window (getOptimalConfig)"
     )
-    cost_aware: bool = setting(False, "compact only if that costs less than not compacting")
+    cost_aware: bool = setting(False, "compact only if compacting costs less than not compacting")
     expected_calls: int = setting(10, "calls expected after the compaction, for cost_aware", low=0)
     legacy_start: bool = setting(
         False,
-        "summarise from the last compaction's record on (83378aa): what it kept is lost",
+        "summarise only what follows the last compaction's record (83378aa): messages that it kept are lost",
     )
     pin_last_user: bool = setting(False, "keep the newest user message unchanged")
     mode: Literal["faithful", "safe"] = setting(
-        "faithful", "as upstream, bugs and all; or with the safety proposals"
+        "faithful", "faithful: like upstream, with its bugs; safe: with the safety proposals"
     )
 
     @property

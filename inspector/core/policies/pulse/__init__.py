@@ -383,7 +383,8 @@ class PulsePolicy(Policy[PulseSettings, PulseState]):
             is_due = False
         elif not split_old(messages, settings).old:
             turns = len(turn_starts(messages))
-            why += f" · nothing older than the {settings.keep_last_turns} turns kept (there are {turns})"
+            kept = f"the {settings.keep_last_turns} turns that are kept"
+            why += f" · nothing is older than {kept} (the buffer has {turns})"
             is_due = False
         return (Verdict(TIER, is_due, why, tokens=total, limit=limit),)
 

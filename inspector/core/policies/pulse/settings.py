@@ -63,15 +63,16 @@ class PulseSettings:
     )
     length_ratio: float = setting(
         0.0,
-        "`length` is trouble with the context only above this share of the window; 0 = always",
+        "the finish reason `length` means a full context only above this share of the window; 0 = always",
         low=0,
         high=1,
     )
     write_back: bool = setting(
-        True, "the caller adopts the new list; off = its callback forgets to"
+        True,
+        "the caller uses the compacted list; off = the caller keeps its old list (a known bug)",
     )
     mode: Literal["faithful", "safe"] = setting(
-        "faithful", "as upstream, bugs and all; or with the safety proposals"
+        "faithful", "faithful: like upstream, with its bugs; safe: with the safety proposals"
     )
 
     @property

@@ -57,7 +57,7 @@ class RokuSettings:
         3, "failures in a row that open the breaker", low=1
     )
     max_drop_oldest_retries: int = setting(
-        3, "times L3b drops the oldest half and asks again", low=0
+        3, "how often L3b drops the oldest half and retries", low=0
     )
     retain_tail_steps: int = setting(8, "step records kept by a history compaction", low=0, high=32)
     working_summary_max_chars: int = setting(4_000, "longest working summary", low=0, high=32_000)
@@ -74,7 +74,7 @@ class RokuSettings:
         "mechanical", "history compaction after L3a"
     )
     l0_gate: Literal["always", "cache_ttl"] = setting(
-        "always", "L0 before every attempt, or when the cache is cold"
+        "always", "L0 runs before every attempt, or only when the cache is cold"
     )
     cache_ttl_s: float = setting(300.0, "seconds after which the provider's cache is cold", low=0)
     session_memory: Literal["none", "generate"] = setting(
@@ -87,13 +87,13 @@ class RokuSettings:
         0, "good turns that close the breaker again; 0 = never (upstream)", low=0
     )
     opaque_items: Literal["skip", "keep"] = setting(
-        "skip", "what only the provider can read in a remote compact"
+        "skip", "keep or skip what only the provider can read in a remote compact"
     )
     unit: Literal["chars", "bytes"] = setting("chars", "what working_summary_max_chars counts")
     pin_last_user: bool = setting(False, "keep the newest user message unchanged")
     exclude_tools: tuple[str, ...] = setting((), "tools whose results L0 leaves alone (safe mode)")
     mode: Literal["faithful", "safe"] = setting(
-        "faithful", "as upstream, bugs and all; or with the safety proposals"
+        "faithful", "faithful: like upstream, with its bugs; safe: with the safety proposals"
     )
 
     @property
