@@ -298,7 +298,7 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "fullest request",
         unit="tokens",
-        what="The largest prompt that was sent. The size before a compaction is that of a buffer that was not sent.",
+        what="The largest prompt that was sent. A buffer that was compacted first does not count: it was not sent.",
         of=lambda report: report.peak,
     ),
     Figure(
@@ -310,8 +310,8 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "cost",
         unit="money",
-        what="This thread's requests and the calls for its summaries, estimated if the file records no usage. Cost has "
-        "the whole session, with titles and other side calls.",
+        what="This thread's requests and the calls for its summaries, estimated if the file records no usage. The Cost "
+        "panel has the whole session, with titles and other side calls.",
         of=lambda report: report.spent.cost_usd,
     ),
     Figure(
@@ -332,31 +332,31 @@ FIGURES: tuple[Figure, ...] = (
     Figure(
         "pins kept",
         unit="count",
-        what="Constraints and pins that were never gone.",
+        what="Constraints and pins that never left the context.",
         of=lambda report: pins_kept(report.pins)[0],
     ),
     Figure(
         "overflows",
         unit="count",
-        what="Requests larger than the window at first.",
+        what="Requests that were refused at first, because they were larger than the window.",
         of=lambda report: report.overflows,
     ),
     Figure(
         "cache read",
         unit="tokens",
-        what="Of the sent, read from the provider's cache.",
+        what="Sent tokens that were read from the provider's cache.",
         of=lambda report: report.spent.cache_read,
     ),
     Figure(
         "cache written",
         unit="tokens",
-        what="Of the sent, written to the cache.",
+        what="Sent tokens that were written to the cache.",
         of=lambda report: report.spent.cache_write,
     ),
     Figure(
         "summariser",
         unit="tokens",
-        what="Sent to and written by the model that summarises.",
+        what="Tokens sent to and written by the model that summarises.",
         of=_summariser_tokens,
     ),
 )

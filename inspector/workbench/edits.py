@@ -99,7 +99,7 @@ def rewritten(part: Part, text: str) -> Part:
         case ToolResult():
             return replace(part, content=text)
         case _:
-            raise InspectorError("That part holds no text that could be edited.")
+            raise InspectorError("This part of the message holds no text to edit.")
 
 
 def _arguments(text: str) -> Mapping[str, Any]:
@@ -170,7 +170,7 @@ def apply(edit: Edit, buffer: Buffer, running: Any) -> Outcome[Any]:
         case Insertion(message, text):
             new = Message(message, "user", (Text(text),))
             if any(other.id == message for other in buffer.messages):
-                raise InspectorError(f"There is a message {message} in the buffer already.")
+                raise InspectorError(f"The buffer already has a message {message}.")
             return Outcome(
                 EDIT,
                 buffer=buffer.with_messages((*buffer.messages, new)),

@@ -112,9 +112,7 @@ def _note(session: Session, before: FileSteps, valid: Trees) -> str:
     if back:
         sentences.append(f"Restored {plural(back, 'step')} on {name}.")
     if lost:
-        sentences.append(
-            f"Dropped {plural(lost, 'step')} on the old content of {name}, which has changed."
-        )
+        sentences.append(f"Dropped {plural(lost, 'step')} on {name}, because the file has changed.")
     sentences += [f"Steps of {name} were left out: {failure}" for failure in before.failures]
     return " ".join(sentences)
 

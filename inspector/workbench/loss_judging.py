@@ -13,7 +13,7 @@ from inspector.workbench.loss_page import LossPage, build_loss_page
 from inspector.workbench.state import Bench, State
 from inspector.workbench.stepping import HAND
 
-NO_MODEL = "Choose a model under Tiers first: the answers there are offline or manual."
+NO_MODEL = "Choose “Provider” under Tiers first: model calls are answered without a model now."
 
 
 class LossJudging:

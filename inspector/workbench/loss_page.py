@@ -259,7 +259,7 @@ def _place_before(page: LossPage, entry: LossEntry) -> FactPlace:
     row, last = entry.row, entry.loss.before_request - 1
     message = page.messages.get(row.message)
     if message is None:
-        return FactPlace("Before", note="The message that held it is not in this file.")
+        return FactPlace("Before", note="The message that held the fact is not in this file.")
     request = row.request if row.request is not None and row.request <= last else max(0, last)
     arrival = "" if row.request is None else f", first sent with request {row.request:,}"
     title = f"{entry.holder or message.role}{arrival}"
@@ -295,7 +295,7 @@ def _place_after(page: LossPage, entry: LossEntry) -> FactPlace:
     successor = summary or same
     if successor is None:
         return FactPlace(
-            "After the compaction", note="Nothing came in place of the message.", request=request
+            "After the compaction", note="Nothing replaced the message.", request=request
         )
     title = "Summary" if successor is summary else "The same message, changed"
     nearest, note = _judge_words(row, successor)
@@ -325,14 +325,14 @@ def _judge_words(row: LostRow, successor: Message) -> tuple[str, str]:
     """Return the passage that is nearest to the fact, and a sentence about the verdict."""
     nearest = row.nearest or _nearest_sentence(row.fact, successor)
     if row.verdict == "gone":
-        return nearest, "Not said."
+        return nearest, "The fact is not mentioned."
     if row.verdict in ("done", "unknown"):
         return nearest, row.why or f"{VERDICT_WORDS[row.verdict].capitalize()}."
     if row.verdict == "unsure":
-        return nearest, "Perhaps said: a sentence holds part of it."
+        return nearest, "Perhaps said: a sentence holds part of the fact."
     if row.fact.kind in SENTENCES:
         return nearest, "Said in other words."
-    return nearest, "Its name is there, its content is not."
+    return nearest, "The name is still mentioned, the content is not."
 
 
 def _nearest_sentence(fact: Fact, successor: Message) -> str:
@@ -353,12 +353,12 @@ def _nearest_sentence(fact: Fact, successor: Message) -> str:
 def _place_again(page: LossPage, entry: LossEntry) -> FactPlace:
     use = entry.use
     if use is None:
-        return FactPlace("No later request needed it")
+        return FactPlace("No later request needed the fact")
     pair = (page.messages.get(use.message), page.messages.get(use.result))
     messages = tuple(message for message in pair if message is not None)
     tokens = f", {use.tokens:,} tokens came back" if use.tokens else ""
     title = f"{entry.caller}, request {use.request:,}{tokens}"
     more = len(entry.row.needed) - 1
-    note = f"{plural(more, 'later request')} needed it, too." if more else ""
+    note = f"{plural(more, 'later request')} needed the fact, too." if more else ""
     passage = _find_passage(entry.row.fact.text, messages)
     return FactPlace(title, messages, passage, note, use.request, use.message)

@@ -335,7 +335,9 @@ def with_text(
     return matches
 
 
-NAME = "readable summary · extracted offline from the same messages, the model does not see it"
+NAME = (
+    "readable summary · extracted offline from the same messages; the model does not see this text"
+)
 
 
 def readable_summary(state: State, message: Message) -> str:

@@ -188,7 +188,7 @@ def pytest_text(steps: Steps, source: StepsSource) -> str:
     """Return the file for the steps down to the current one. Raises InspectorError if there are none."""
     path = steps.own_path
     if not path:
-        raise InspectorError("There is no step to export here: take one first.")
+        raise InspectorError("There is no step to export here: take a step first.")
     start, running = _start_of_own_steps(steps)
     written = write_path(steps)
     names = _Names()

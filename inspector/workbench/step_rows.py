@@ -40,7 +40,7 @@ def step_rows(steps: Steps, sizer: Sizer, before: Sizer | None = None) -> Sequen
     earlier = sizer if before is None else before
     tokens = earlier.tokens(steps.origin)
     place = "the end" if steps.request is None else f"request {steps.request:,}"
-    start = f"{place} as recorded" if steps.recorded is None else f"the buffer before it, {place}"
+    start = f"{place} as recorded" if steps.recorded is None else f"{place} before the change"
     rows = [StepRow(ORIGIN, depth=0, name=start, tokens=tokens)]
     tokens_after = {ORIGIN: tokens}
     for depth, step_index in drawn(steps):

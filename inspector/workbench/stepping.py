@@ -30,6 +30,8 @@ from inspector.workbench.stepper import DUE, REPAIR, TURN, TierRun, begin
 from inspector.workbench.steps import Steps
 
 HAND = "hand"
+DROP_STEPS = "Drop all steps here"
+"""Text of the command that drops the steps of the current place."""
 Answerers: TypeAlias = Callable[[str, State], Answerer]
 """Returns the answerer with a given name for a state's current place. Raises InspectorError."""
 
@@ -38,7 +40,7 @@ def refuse_models(who: str, state: State) -> Answerer:
     """Return the offline answerer, the only one available by default. Raises InspectorError for any other name."""
     if who == "offline":
         return offline
-    raise InspectorError(f"There is no answerer {who!r} here.")
+    raise InspectorError(f"Model calls cannot be answered by {who!r} here.")
 
 
 class Stepping:
@@ -371,7 +373,7 @@ class Stepping:
 def _nothing_due(start: Steps) -> str:
     place = "after the last request" if start.request is None else f"at request {start.request:,}"
     title = find_policy(start.policy).title
-    return f"No tier of {title} is due {place}, so no step was taken. Force runs a tier anyway."
+    return f"No tier of {title} is due {place}, so no step was taken. “Force” runs a tier anyway."
 
 
 def _begin_tier(tier: str, state: State) -> tuple[Steps, TierRun]:

@@ -147,7 +147,7 @@ def check_document(document: Any) -> Mapping[str, Any]:
     """Return the document if it is one of saved steps. Raises InspectorError."""
     if not isinstance(document, Mapping) or document.get("kind") != KIND:
         raise InspectorError(
-            "These are no saved steps: choose a file that was written by “save steps”."
+            "This file holds no saved steps. Choose a file that was written with “Save steps…”."
         )
     if document.get("version") != VERSION:
         raise InspectorError(

@@ -208,7 +208,7 @@ class Workbench:
 
         def failed(error: BaseException) -> None:
             name = type(error).__name__
-            sentence = f"Not worked out: something went wrong inside the program ({name}). You can continue."
+            sentence = f"Cannot compute this: something went wrong inside the program ({name}). You can continue."
             error.add_note(sentence)
             fell()
             self.show(replace(self._state, failure=self._state.failure or sentence))

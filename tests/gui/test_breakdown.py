@@ -292,7 +292,7 @@ def test_while_a_key_is_held_it_says_that_it_is_late(
         for _ in range(5):
             desk.workbench.previous()
         qtbot.waitUntil(lambda: panel.icicle.faded)
-        assert panel.says.text() == "working out …"
+        assert panel.says.text() == "computing …"
     finally:
         free.set()
     desk.workbench.move(AT)
@@ -388,7 +388,7 @@ def test_search_when_a_name_is_typed_reduces_map_and_tables(
     assert all("rates" in name or name.startswith("message") for name in names)
     assert all("rates" in repeat.what for repeat in panel.repeats.rows)
     write(panel.search, "no such part anywhere")
-    qtbot.waitUntil(lambda: panel.says.whole == "No part has this name.")
+    qtbot.waitUntil(lambda: panel.says.whole == "No part matches the search.")
     panel.search.clear()
     qtbot.waitUntil(lambda: len(panel.icicle.cells) == whole)
 

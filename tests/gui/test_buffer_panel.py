@@ -231,10 +231,10 @@ def test_seek_leads_to_errors_edits_and_messages_of_the_user(panel: BufferPanel)
     assert bench.state.selected == "main-r9"
     panel.seek("Errors", 1)
     assert bench.state.selected == "main-r9"
-    assert bench.state.note == "No error after the selected message of this buffer."
+    assert bench.state.note == "This buffer has no error after the selected message."
     panel.seek("Errors", -1)
     assert bench.state.selected == "main-r4"
     panel.seek("User", -1)
     assert bench.state.selected == "main-u"
     panel.seek("Edits", 1)
-    assert bench.state.note == "No edit of a file after the selected message of this buffer."
+    assert bench.state.note == "This buffer has no edit of a file after the selected message."

@@ -64,7 +64,7 @@ def test_every_estimator_is_compared_with_the_reported_numbers(
     assert row(panel, "tiktoken")[1:] == ["–", *[""] * 4]
     assert row(panel, "pi")[1] == "0.00%", "the number that is shown, not the factor's"
     assert panel.says.text().startswith(
-        "12 requests with a reported size. Reported for each estimated token: user 1.4"
+        "12 requests with a reported size. Reported tokens for each estimated token: user 1.4"
     )
     assert float(row(panel, "chars4")[4]) == pytest.approx(1.5, abs=0.02)
     click(panel.tokenizers)
@@ -197,7 +197,7 @@ def test_one_wild_number_does_not_flatten_the_charts(
     qtbot.waitUntil(lambda: panel.plot.found is not None)
     _, up = panel.plot.scatter.scales
     assert up.high < 1_000_000
-    assert panel.plot.hidden_words.whole == "1 outside the axes"
+    assert panel.plot.hidden_words.whole == "1 point outside the axes"
 
 
 def test_coverage_says_how_many_reports_lay_inside(

@@ -99,7 +99,9 @@ def test_comparison_when_it_takes_longer_than_three_seconds_says_how_long_and_wa
     qtbot.waitUntil(lambda: names(panel) == [BASE] and not panel._job.busy)
     assert panel.bar.button.text() == "Run 5 policies"
     assert panel.bar.button.isEnabled()
-    assert panel.says.whole.startswith("Run drives 5 policies more. This takes about 10 seconds.")
+    assert panel.says.whole.startswith(
+        "Not replayed yet: 5 policies. Press Run. This takes about 10 seconds."
+    )
     desk.workbench.move(3)
     qtbot.wait(100)
     assert not panel._job.busy, "what was stopped does not start again by itself"
@@ -242,7 +244,7 @@ def test_cancel_keeps_what_is_there(
     assert panel.bar.button.text().startswith("Run ")
     assert not panel.progress.isVisible()
     assert names(panel) == [BASE]
-    assert "Run drives 5 policies more." in panel.says.whole
+    assert "Not replayed yet: 5 policies. Press Run." in panel.says.whole
 
 
 # -- the sweep ---------------------------------------------------------------------------------------------------------

@@ -118,7 +118,7 @@ def test_what_an_unreadable_summary_cost_is_no_number(
     panel._pick(BASE)
     assert panel.says.whole == (
         "Session as recorded: at most 9 of 9 facts lost."
-        " A summary cannot be read here, so what was needed again is unknown."
+        " It is unknown what was needed again, because a summary is not readable in this file."
     )
     assert "at most 9" in panel.table.copied()
 

@@ -95,7 +95,7 @@ def test_it_is_what_the_command_line_says(panel: CostPanel, desk: Desk, qtbot: Q
     assert words.endswith(
         "By model: claude-opus-4-5-20251101 $8.63, claude-haiku-4-5-20251001 $0.04."
         " About $0.12 more (estimated) for requests whose usage is not recorded."
-        " Compare shows $8.75: requests and summaries with that estimate, without titles and the like."
+        " Compare shows $8.75: requests and summaries with that estimate, without titles and other side calls."
     )
 
 
@@ -173,7 +173,7 @@ def test_the_mouse_over_a_bar_tells_its_parts(panel: CostPanel, desk: Desk, qtbo
     plot = panel.plot
     plot._hover(plot.plot.getViewBox().mapViewToScene(QPointF(3, 0.01)))
     assert panel.says.text().startswith(
-        "request 3 · $0.33 · $0.66 up to here · input under $0.0001 · write 5 min"
+        "request 3 · $0.33 · $0.66 so far · input under $0.0001 · write 5 min"
     )
     assert "cache miss: prompt changed" in panel.says.text()
     plot._point(1.2)
@@ -224,7 +224,7 @@ def test_what_nobody_knows_is_said(panel: CostPanel, desk: Desk, qtbot: QtBot) -
     assert panel.table.rows[0].cost == "no price"
     silent = Thread("main")
     desk.workbench.open(Session("test", (silent,), path="b"))
-    assert "reports no usage" in panel._empty.text()
+    assert "records no token usage" in panel._empty.text()
     assert not panel.table.rows
 
 

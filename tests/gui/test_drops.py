@@ -55,7 +55,7 @@ def test_rows_with_their_evidence(desk: Desk, qtbot: QtBot) -> None:
     assert rows(panel) == [(1, "micro-compaction", "silent"), (2, "rewind", "silent")]
     assert "[Old tool result content cleared]: 1 message cleared" in panel.table.rows[0].evidence
     assert "2 messages dropped" in panel.table.rows[1].evidence
-    assert "No recorded compaction, 2 changes that no record announces" in panel.says.text()
+    assert "No recorded compaction, 2 unrecorded changes" in panel.says.text()
     panel.table.chosen.emit(1, 0)
     assert desk.workbench.state.at == 2
     desk.workbench.open(session(recorded=True))
@@ -63,10 +63,7 @@ def test_rows_with_their_evidence(desk: Desk, qtbot: QtBot) -> None:
     assert panel.table.rows[0].evidence == "recorded: 1 message cleared"
     desk.workbench.open(session(recorded=True, evidence="The count fell."))
     assert panel.table.rows[0].evidence == "inferred: 1 message cleared. The count fell."
-    assert (
-        "No recorded compaction, 1 that must have happened, 1 change that no record"
-        in panel.says.text()
-    )
+    assert "No recorded compaction, 1 inferred, 1 unrecorded change" in panel.says.text()
 
 
 def test_marks_on_the_timeline(desk: Desk, qtbot: QtBot) -> None:

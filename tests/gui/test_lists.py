@@ -180,7 +180,7 @@ def test_validity_of_the_buffer_where_we_stand(place: Place, desk: Desk, qtbot: 
     assert not panel.mend.isVisible()
     desk.workbench.choose_thread("agent")
     desk.workbench.move(None)
-    qtbot.waitUntil(lambda: "1 reason to refuse this buffer: anthropic" in panel.says.text())
+    qtbot.waitUntil(lambda: "1 reason why anthropic" in panel.says.text())
     assert cells(panel.table)[0][0] == "result-without-call"
     click_cell(panel.table, 0)
     assert desk.workbench.state.selected == "y"
@@ -315,7 +315,7 @@ def test_search_minds_case_and_scope(place: Place, desk: Desk, qtbot: QtBot) -> 
     panel.scope.setCurrentIndex(0)
     qtbot.waitUntil(lambda: panel.says.text() == "1 message")
     panel.take("nowhere to be found")
-    qtbot.waitUntil(lambda: panel.says.text() == "Nothing holds this text.")
+    qtbot.waitUntil(lambda: panel.says.text() == "No message holds this text.")
 
 
 def test_a_jump_to_another_thread_waits_until_it_was_weighed(desk: Desk, qtbot: QtBot) -> None:
@@ -347,7 +347,7 @@ def test_sessions_are_found_filtered_and_opened(
     desk.settings.remember(str(home / "gone.jsonl"))
     panel = place(SessionsPanel)
     assert isinstance(panel, SessionsPanel)
-    qtbot.waitUntil(lambda: panel.says.text() == "3")
+    qtbot.waitUntil(lambda: panel.says.text() == "3 sessions")
     assert cells(panel.table)[0][0] == "elsewhere.jsonl"
     assert {row[0] for row in cells(panel.table)[1:]} == {
         "fix one <b>&amp;</b>",
@@ -370,7 +370,7 @@ def test_sessions_are_found_filtered_and_opened(
                 ), (wide, n)
     panel.resize(900, 300)
     write(panel.filter, "two")
-    assert panel.says.text() == "1 of 3"
+    assert panel.says.text() == "1 of 3 sessions"
     click_cell(panel.table, 0, double=True)
     press(panel.filter, Qt.Key.Key_Return)
     assert asked.opened == [str(folder / "two.jsonl")] * 2
@@ -388,7 +388,7 @@ def test_sessions_when_files_have_one_name_shows_format_and_folder(
     desk.settings.remember(str(home / "notes.txt"))
     panel = place(SessionsPanel)
     assert isinstance(panel, SessionsPanel)
-    qtbot.waitUntil(lambda: panel.says.text() == "3")
+    qtbot.waitUntil(lambda: panel.says.text() == "3 sessions")
     titles = [column.title for column in panel.COLUMNS]
     rows = [dict(zip(titles, row, strict=True)) for row in cells(panel.table)]
     assert [row["format"] for row in rows] == ["", "anthropic", "anthropic"]

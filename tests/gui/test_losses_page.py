@@ -108,7 +108,7 @@ def test_judge_without_a_model_says_where_to_choose_one_and_facts_are_added_to_t
     bench = window.workbench
     bench.stepping.choose(answer_by="anthropic")
     click(page.judge)
-    assert page.give_words.whole.startswith("Asks claude-")
+    assert page.give_words.whole.startswith("claude-")
     assert ", at most $0." in page.give_words.whole
     assert page.judge.text() == "Ask the model"
     click_cell(page.table, 0)

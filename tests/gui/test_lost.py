@@ -39,7 +39,7 @@ def lose(desk: Desk, panel: LostPanel, qtbot: QtBot) -> None:
 
 def test_without_a_step_nothing_is_looked_for(panel: LostPanel) -> None:
     assert panel.windowTitle() == "Lost"
-    assert panel.says.text() == "Take a step, or look at a preview, to see which facts it loses."
+    assert panel.says.text() == "Take a step, or preview a tier, to see which facts are lost."
 
 
 def test_what_a_step_loses_is_listed_with_where_it_stood(

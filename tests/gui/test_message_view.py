@@ -145,7 +145,7 @@ def test_a_low_panel_leaves_its_room_to_the_text(show: Show, desk: Desk, qtbot: 
     menu = view.header.more.menu()
     menu.aboutToShow.emit()
     assert [action.text() for action in menu.actions()] == [
-        "wrap", "edit", "find", "pin", "count", "sent together with 1 other",
+        "wrap", "edit", "find", "pin", "count", "sent with 1 other message",
     ]  # fmt: skip
     before = view.wrap.isChecked()
     menu.actions()[0].trigger()
@@ -364,13 +364,13 @@ def test_a_result_shows_its_call_and_a_call_its_result(desk: Desk, qtbot: QtBot)
     text = displayed(view)
     assert (
         text.index('"command": "ls -l"')
-        < text.index("its result · message 1")
+        < text.index("result of this call · message 1")
         < text.index("total 0")
     )
     assert not view.back.isEnabled()
     click(view.on)
     assert desk.workbench.state.selected == "a3"
-    assert "its result" not in displayed(view)
+    assert "result of this call" not in displayed(view)
     click(view.back)
     assert desk.workbench.state.selected == "a1"
     board = QGuiApplication.clipboard()

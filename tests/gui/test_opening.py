@@ -262,7 +262,7 @@ def test_a_log_with_many_samples_asks_which(window: MainWindow, qtbot: QtBot) ->
             == ["1_epoch_1  Question 1", "2_epoch_1  Question 2"]
         )
     )
-    assert "first the 2 of the open file" in panel.says.text()
+    assert "; the 2 of the open file come first" in panel.says.text()
     row = panel.table.visualRect(panel.table.model().index(1, 0))
     click(panel.table.viewport(), row.center())
     double_click(panel.table.viewport(), row.center())

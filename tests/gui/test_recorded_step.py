@@ -71,7 +71,7 @@ def test_c_shows_what_a_recorded_compaction_did(window: MainWindow, qtbot: QtBot
     assert set(changed_since(window.workbench.state).values()) == {"summarised", "inserted"}
     qtbot.waitUntil(lambda: steps.model.rowCount() == 2)
     assert [row.name for row in steps.model.rows] == [
-        "the buffer before it, request 4",
+        "request 4 before the change",
         "as recorded: auto compaction",
     ]
     assert steps.windowTitle() == "Steps"

@@ -238,10 +238,7 @@ def test_what_is_too_long_to_lay_in_says_so(stage: Stage) -> None:
     )
     assert box.show_permission(asked)
     stage.until(lambda: not box.rest.isHidden())
-    assert (
-        box.rest.text()
-        == f"Cut: only the first part of {len(text):,} characters is shown. Show all"
-    )
+    assert box.rest.text() == f"Only the first part of {len(text):,} characters is shown. Show all"
     assert "40,001 lines" in box.about.text()
     box.rest.click()
     stage.until(lambda: box.what.is_complete)

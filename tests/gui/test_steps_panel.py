@@ -197,7 +197,11 @@ def test_steps_are_saved_and_replayed(
     qtbot.waitUntil(lambda: desk.workbench.state.stepped)
     assert desk.workbench.state.at == 1
     assert steps_of(desk).buffer == before.buffer
-    qtbot.waitUntil(lambda: panel.says.text() == "2 steps replayed; each ended where it had ended.")
+    qtbot.waitUntil(
+        lambda: (
+            panel.says.text() == "2 steps replayed; each ended with the same buffer as when saved."
+        )
+    )
     assert not asked.said
 
 

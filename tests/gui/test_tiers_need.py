@@ -335,5 +335,5 @@ def test_calls_of_a_step_that_failed_show_the_failure(waiting: MainWindow, qtbot
     ended(waiting, qtbot)
     waiting.docks.bring("Model calls")
     qtbot.waitUntil(lambda: panel.log.isVisible())
-    assert panel.log.table.rows[0].reply_words == "failed: 403: this key may not do that"
-    assert "403: this key may not do that" in panel.log.reading.text.toPlainText()
+    assert panel.log.table.rows[0].reply_words == "failed: 403: this key has no permission"
+    assert "403: this key has no permission" in panel.log.reading.text.toPlainText()

@@ -135,8 +135,10 @@ def test_the_breaker_opens_at_the_third_failure_and_is_reset_by_hand(
         assert stepper.breaker.words.text().endswith(f"{n} of 3 failures")
     assert stepper.breaker.words.text().startswith("open")
     assert "The breaker is open, so a digest is made." in stepper.rows["L3b"].why.whole
-    assert "ours" in stepper.breaker.button.text()
-    assert "not Roku's" in stepper.breaker.button.accessibleDescription()
+    assert "Context Inspector adds this reset" in stepper.breaker.button.toolTip()
+    assert (
+        "Roku itself never closes an open breaker" in stepper.breaker.button.accessibleDescription()
+    )
     click(stepper.breaker.button)
     foreseen(window, qtbot)
     assert stepper.breaker.words.text() == "closed · 0 of 3 failures"
@@ -207,7 +209,7 @@ def test_session_memory_recorded_and_generated(window: MainWindow, stepper: Tier
         memory.chips.buttons[RECORDED].isChecked(),
         window.workbench.state.choices.recorded,
     ] == [True, True]
-    assert memory.note.text() == "this session recorded none before here"
+    assert memory.note.text() == "this session recorded none up to here"
     click(memory.chips.buttons[GENERATED])
     assert not window.workbench.state.choices.recorded
     assert ("session_memory", "generate") in window.workbench.state.choices.settings

@@ -103,7 +103,7 @@ def test_front_is_what_no_feasible_policy_beats_on_both_counts(compared: Compare
                 for one in chart.front
             )
     assert not any(standing.in_front for standing in chart.standings if not standing.is_feasible)
-    assert "Not beaten on both cost and needs: " in compared.front.whole
+    assert "No policy beats these on both cost and facts needed again: " in compared.front.whole
 
 
 def _colour_distance(colour: QColor, other: QColor) -> int:
@@ -140,7 +140,7 @@ def test_click_on_a_point_picks_its_policy_and_hover_describes_it(
     assert caught.args == [wanted.policy]
     assert compared._picked == wanted.policy
     assert compared.table.rows[compared.table.currentIndex().row()].name == wanted.policy
-    assert chart.describe(wanted).endswith("no policy beats it on both")
+    assert chart.describe(wanted).endswith("no policy beats it on both cost and needs")
 
 
 @pytest.mark.parametrize("size", [(360, 260), (560, 340), (900, 700)])

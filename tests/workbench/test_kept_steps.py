@@ -81,7 +81,7 @@ def test_steps_when_the_file_has_other_content_are_dropped_with_a_sentence() -> 
     bench.open(session("/tmp/b.jsonl"))
     bench.open(session("/tmp/a.jsonl", recorded("y")))
     assert names(bench) == ()
-    assert bench.state.note == "Dropped 2 steps on the old content of a.jsonl, which has changed."
+    assert bench.state.note == "Dropped 2 steps on a.jsonl, because the file has changed."
 
 
 def test_steps_when_the_file_has_grown_are_back() -> None:
@@ -96,7 +96,7 @@ def test_steps_when_the_file_is_shorter_than_their_request_are_dropped() -> None
     bench.open(session("/tmp/b.jsonl"))
     bench.open(session("/tmp/a.jsonl", requests=5))
     assert bench.state.trees == {}
-    assert "which has changed" in bench.state.note
+    assert "because the file has changed" in bench.state.note
 
 
 def test_steps_when_a_first_part_is_shown_while_reading_come_back_with_the_whole_file() -> None:

@@ -11,7 +11,10 @@ from inspector.workbench.pressure.gauge import lateness
 
 LINE = Watermark("60% L1, L2", 60, "mid", ("L1",))
 REPORTED = (50, 61, 70, 30, 40)
-BEFORE = "By its own count it does not reach 60% before the compaction at request 3, by the provider's at request 1."
+BEFORE = (
+    "By its own count it does not reach 60% before the compaction at request 3; "
+    "by the provider's, it does at request 1."
+)
 CASES = [
     (
         "later",
@@ -29,7 +32,7 @@ CASES = [
         "never",
         (10, 20, 30, 10, 20),
         (),
-        "By its own count it never reaches 60%, as it does by the provider's.",
+        "By its own count it never reaches 60%; by the provider's, it does.",
     ),
     ("never before a compaction", (10, 20, 30, 10, 20), (3,), BEFORE),
     ("after a compaction", (10, 20, 30, 10, 90), (3,), BEFORE),

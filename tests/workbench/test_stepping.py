@@ -56,7 +56,7 @@ def test_step_when_nothing_is_due_takes_none_and_says_why() -> None:
     assert desk.state.taken is None
     assert (
         desk.state.failure
-        == "No tier of Roku is due at request 0, so no step was taken. Force runs a tier anyway."
+        == "No tier of Roku is due at request 0, so no step was taken. “Force” runs a tier anyway."
     )
     desk.move(None)
     desk.stepping.choose(

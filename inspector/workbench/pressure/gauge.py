@@ -121,13 +121,12 @@ class Lateness:
         match self.reported, self.believed:
             case int(true), None if self.compacted is not None:
                 when = f"before the compaction at request {self.compacted:,}"
-                return f"By its own count it does not reach {share} {when}, by the provider's at request {true:,}."
+                providers = f"by the provider's, it does at request {true:,}"
+                return f"By its own count it does not reach {share} {when}; {providers}."
             case int(), None:
-                return f"By its own count it never reaches {share}, as it does by the provider's."
+                return f"By its own count it never reaches {share}; by the provider's, it does."
             case None, int():
-                return (
-                    f"By its own count it reaches {share}, which it never does by the provider's."
-                )
+                return f"By its own count it reaches {share}; by the provider's, it never does."
             case int(true), int(own) if own != true:
                 count = plural(abs(own - true), "request")
                 order = "later" if own > true else "earlier"

@@ -48,10 +48,10 @@ class GaugeLine:
 
     @property
     def about(self) -> str:
-        """Describe the line: `60% L1, L2: 120,000 tokens. Roku fires L1, L2 above it.`"""
+        """Describe the line: `60% L1, L2: 120,000 tokens. Roku fires L1, L2 above this size.`"""
         watermark = self.watermark
         tiers = ", ".join(watermark.tiers)
-        side = "from it on" if watermark.fires_on else "above it"
+        side = "from this size on" if watermark.fires_on else "above this size"
         return f"{self.label}: {self.tokens:,} tokens. {self.title} fires {tiers} {side}."
 
     def headroom(self, tokens: int) -> str:

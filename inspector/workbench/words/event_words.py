@@ -92,7 +92,9 @@ def _gemini(fields: Fields) -> str:
         case "CONTENT_TRUNCATED":
             return f"{plural(_number(fields, 'responses'), 'tool response')} shortened."
         case "COMPRESSION_FAILED_INFLATED_TOKEN_COUNT":
-            return f"The compression was discarded, because it went from {sizes}."
+            return (
+                f"The compression was discarded, because the history would have grown from {sizes}."
+            )
         case "COMPRESSION_FAILED_EMPTY_SUMMARY":
             return "The compression failed: the model returned an empty summary."
         case _:
@@ -142,10 +144,10 @@ _SENTENCES: Mapping[str, Callable[[Fields], str]] = {
     "EstimatorCalibrated": _calibrated,
     "ToolBudgetCheck": _tool_budget,
     "OutputSlotEscalated": lambda fields: (
-        f"The answer was cut off, so it was asked for again with up to {_tokens(fields, 'escalated_max_tokens')}."
+        f"The answer was cut off, so the harness asked again and allowed {_tokens(fields, 'escalated_max_tokens')}."
     ),
     "OutputSlotEscalationUnsupported": lambda fields: (
-        "The answer was cut off; this provider does not let its clients ask for a longer one."
+        "The answer was cut off; this provider does not let its clients ask for a longer answer."
     ),
     "CacheBreakDetected": _cache_break,
     # pi
@@ -153,7 +155,7 @@ _SENTENCES: Mapping[str, Callable[[Fields], str]] = {
     "session_before_compact": _pi_before,
     "session_compact": lambda fields: "A summary was added to the session.",
     "auto_compaction_end": _pi_ended,
-    "message_added": lambda fields: f"A message of the role {fields.get('role')} was added.",
+    "message_added": lambda fields: f"A message with the role {fields.get('role')} was added.",
     # Claude Code, Anthropic context editing
     "microcompact_boundary": lambda fields: (
         f"{plural(_number(fields, 'cleared'), 'old tool result')} cleared, which freed "
@@ -171,7 +173,9 @@ _SENTENCES: Mapping[str, Callable[[Fields], str]] = {
     "ContextCompacted": lambda fields: (
         f"The history was compacted; {_messages(fields, 'trimmed_items')} were left out of the summary call."
     ),
-    "Warning": lambda fields: "Codex warns its user that long conversations make it less accurate.",
+    "Warning": lambda fields: (
+        "Codex warns its user that long conversations make the model less accurate."
+    ),
     # Gemini CLI, opencode, learn-claude-code, Pulse
     "ChatCompressed": _gemini,
     "pruned": lambda fields: f"{plural(_number(fields, 'count'), 'old tool result')} cleared.",

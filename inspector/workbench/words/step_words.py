@@ -107,7 +107,7 @@ def failure_cause(error: str, needs: Sequence[AnsweredNeed]) -> str:
             failures = [need.reply for need in needs if isinstance(need.reply, Failure)]
             if failures:
                 return f"The model call failed ({failures[-1]})"
-            return "The model call brought no answer"
+            return "The model call returned no answer"
         case _:
             return _CAUSES.get(error, error.rstrip("."))
 

@@ -8,7 +8,7 @@ from inspector.workbench.previews import Preview, Previews
 from inspector.workbench.state import State
 from inspector.workbench.words.step_words import step_words
 
-PATH_NOT_COUNTED = "Without the path of the file that it saves."
+PATH_NOT_COUNTED = "The path of the saved file is not counted."
 """Note for a preview whose step saves a file and names it in the buffer: the path is unknown before that."""
 
 
@@ -102,12 +102,16 @@ def _calls(preview: Preview) -> tuple[str, str]:
 def shown_words(state: State) -> str:
     """Say what is shown: the waiting tier, the current step, or what is due; empty while that is unknown."""
     if state.asking is not None:
-        who = {"": "What is due", "turn": "The turn"}.get(state.asking.tier, state.asking.tier)
-        return f"{who} waits for an answer: see Model calls."
+        return f"{name_asker(state.asking.tier)} waits for an answer: see Model calls."
     step = state.shown_step
     if step is not None:
         return f"{step.name}: {step_words(step)}"
     return due_words(state.previews) if state.previews is not None else ""
+
+
+def name_asker(tier: str) -> str:
+    """Name what waits for an answer: a tier, or for an empty `tier` one of the due tiers."""
+    return {"": "A due tier", "turn": "The turn"}.get(tier, tier)
 
 
 def due_words(previews: Previews) -> str:

@@ -56,7 +56,7 @@ class ChangesTable(QWidget):
         self._job = LatestJob(desk.bridge)
         self._compared: tuple[object, ...] = ()
         self.since = line_field(
-            "Earlier request", hint="request", about="The earlier of the two requests"
+            "Earlier request", hint="request", about="The earlier request to compare with"
         )
         self.since.setMaximumWidth(_FIELD * self.fontMetrics().horizontalAdvance("0") + 20)
         self.since.editingFinished.connect(self._compare)
@@ -102,7 +102,10 @@ class ChangesTable(QWidget):
             self._show((), "")
             return
         if earlier >= len(thread.requests):
-            self._show((), f"The last request is {grouped(len(thread.requests) - 1)}.")
+            self._show(
+                (),
+                f"Choose an earlier request: the last one is {grouped(len(thread.requests) - 1)}.",
+            )
             return
         compared = (id(thread), id(state.pressures), state.place, id(state.stepped_buffer), earlier)
         if compared == self._compared:
@@ -129,10 +132,10 @@ class ChangesTable(QWidget):
 
 
 def _describe_changes(changes: Sequence[PartChange], earlier: int, place: int) -> str:
-    """Return `Requests 40 to 78: +45,100 tokens; 52,300 tokens came in, 7,200 left`."""
+    """Return `Requests 40 to 78: +45,100 tokens; 52,300 tokens added, 7,200 removed`."""
     gained = sum(change.change for change in changes if change.change > 0)
     lost = -sum(change.change for change in changes if change.change < 0)
-    sums = f"{plural(gained, 'token')} came in, {grouped(lost)} left"
+    sums = f"{plural(gained, 'token')} added, {grouped(lost)} removed"
     return (
         f"Requests {grouped(earlier)} to {grouped(place)}: {signed(gained - lost)} tokens; {sums}"
     )

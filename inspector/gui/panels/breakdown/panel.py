@@ -372,7 +372,7 @@ class BreakdownPanel(Panel):
         if self._job.is_late:
             self._show_part(self.desk.workbench.state)
         elif self._job.busy:
-            self.says.show_text("working out …")
+            self.says.show_text("computing …")
             self.icicle.fade(out=True)
 
     def _show_filling(self) -> None:
@@ -380,7 +380,7 @@ class BreakdownPanel(Panel):
         self.icicle.fade(out=False)
         filling = self.filling
         self.repeats.empty = "This buffer holds no duplicates." if filling else ""
-        self.tools.empty = "No tool was offered, and none was called." if filling else ""
+        self.tools.empty = "The model was offered no tool and called none." if filling else ""
         free = sum(repeat.free for repeat in filling.repeats) if filling else 0
         self.tabs.setTabText(_REPEATED, f"Duplicates {grouped(free)}" if free else "Duplicates")
         self.tabs.setTabToolTip(
@@ -440,7 +440,7 @@ class BreakdownPanel(Panel):
     def _say_empty(self, state: State) -> None:
         """Say why no part is shown."""
         if self.filling is not None:
-            self.says.show_text("No part has this name.")
+            self.says.show_text("No part matches the search.")
         elif self._key is None:
             self.says.show_text(
                 "" if state.is_being_read else "Open a transcript to see what fills its window."

@@ -340,7 +340,7 @@ class BufferPanel(Panel):
             self.desk.workbench.select(buffer[place].id)
             return
         where = "after" if by > 0 else "before"
-        self.desk.workbench.note(f"No {SOUGHT[kind]} {where} the selected message of this buffer.")
+        self.desk.workbench.note(f"This buffer has no {SOUGHT[kind]} {where} the selected message.")
 
     def step(self, rows: int) -> None:
         count = self.model.rowCount()

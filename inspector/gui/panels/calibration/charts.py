@@ -284,7 +284,7 @@ class ScatterChart(SegmentChart):
         words = "reported = estimated"
         more = len(self.segments) - len(self._listed_segments)
         if more:
-            words += f"; {more:,} earlier segments without an equation here"
+            words += f"; equations of {more:,} earlier segments not shown"
         painter.setPen(ink(self._theme.colours.quiet))
         painter.drawText(QPointF(left + 18, top + metrics.ascent()), words)
 

@@ -36,15 +36,15 @@ from inspector.gui.widgets.small import Elided
 from inspector.gui.widgets.table import Column, Rows
 from inspector.workbench.state import State
 
-MEDIAN = "Median error: of the tokens predicted for the next request, against what the provider then reported."
-NINETY = "90% below: nine of ten predictions were closer than that."
+MEDIAN = "Median error: how far the predicted tokens of the next request are from the reported ones, in the median."
+NINETY = "90% below: nine of ten predictions were closer than this."
 AFTER = "After compaction: median error of the first prediction after each recorded compaction."
-SLOPE = "Slope: reported tokens for each estimated token, for each segment between compactions."
+SLOPE = "Slope: reported tokens for each estimated token, in each segment between compactions."
 INTERCEPT = "Intercept: tokens that the estimate lacks, such as a system prompt that the file does not record."
 RESIDUAL = (
-    "Residual: reported tokens minus those that the line of the segment gives for the estimate."
+    "Residual: reported tokens minus the tokens that the segment's line gives for the estimate."
 )
-USE = "Press Enter on a row to use that estimator in the window."
+USE = "Press Enter on a row to use its estimator everywhere."
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class CalibrationPanel(Panel):
         self.tokenizers = button(
             "Count with tokenizers",
             self._count,
-            about="Fit the estimators of the rows with –; this takes a while",
+            about="Fit the estimators whose rows show –. This takes a while.",
         )
         self.about = label(ABOUT, role="small", wrap=True)
         self._empty = label(role="quiet", wrap=True, centred=True)
@@ -266,7 +266,7 @@ class CalibrationPanel(Panel):
 
 
 def fit_words(estimator_fit: EstimatorFit) -> str:
-    """Return `132 requests with a reported size. Reported for each estimated token: tool results 1.53, ...`."""
+    """Return `132 requests with a reported size. Reported tokens for each estimated token: ...`."""
     fit = estimator_fit.fit
     refused = (
         f", {plural(len(fit.refused), 'request')} refused by the tokenizer" if fit.refused else ""
@@ -279,7 +279,11 @@ def fit_words(estimator_fit: EstimatorFit) -> str:
         for share in estimator_fit.shares[:3]
         if share.ratio >= 0.005
     ]
-    return f"{words} Reported for each estimated token: {', '.join(ratios)}." if ratios else words
+    return (
+        f"{words} Reported tokens for each estimated token: {', '.join(ratios)}."
+        if ratios
+        else words
+    )
 
 
 def title_words(estimator_fit: EstimatorFit) -> str:
@@ -293,7 +297,7 @@ def title_words(estimator_fit: EstimatorFit) -> str:
         )
     if len(estimator_fit.segments) > 1:
         words.append(
-            f"{len(estimator_fit.segments):,} segments: the line changes at a compaction or with the model."
+            f"{len(estimator_fit.segments):,} segments: each compaction and each change of model begins a new line."
         )
     return " ".join(words)
 

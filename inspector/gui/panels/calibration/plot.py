@@ -5,6 +5,7 @@ from statistics import median
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from inspector.core.words import plural
 from inspector.gui.look.build import column, holding, row, splitter
 from inspector.gui.look.labels import label
 from inspector.gui.look.number_formats import grouped
@@ -61,7 +62,7 @@ class CalibrationPlot(QWidget):
             )
         self.coverage.show_coverage(estimator_fit.coverage if estimator_fit is not None else ())
         hidden = self.scatter.hidden_count
-        self.hidden_words.show_text(f"{hidden:,} outside the axes" if hidden else "")
+        self.hidden_words.show_text(f"{plural(hidden, 'point')} outside the axes" if hidden else "")
         self.residual_words.show_text(self._residual_words())
         self.coverage_words.show_text(EXPECTED_WORDS if self.coverage.rows else "")
 

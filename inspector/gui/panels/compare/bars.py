@@ -73,7 +73,9 @@ class CompareBar(ChoiceBar):
         chip.setAccessibleName(f"Compare {title}")
         chip.setEnabled(name != BASE)
         what = (
-            "the base line, always there" if name == BASE else "drive it over this thread, or not"
+            "what happened, always compared"
+            if name == BASE
+            else "click to compare it, or to omit it"
         )
         chip.setToolTip(tip(f"{title}: {what}"))
         chip.toggled.connect(lambda _: self.changed.emit())
@@ -117,14 +119,15 @@ class SweepBar(Guarded, ChoiceBar):
         places = ("first", "second")
         self.keys = [choice(f"The {place} setting that is varied") for place in places]
         self.values = [
-            field("", name=f"Values of the {place} setting, between commas") for place in places
+            field("", name=f"Values of the {place} setting, separated by commas")
+            for place in places
         ]
         for name, title in NAMES.items():
             if name != BASE:
                 self.policies.addItem(title, name)
         pairs = list[QWidget]()
         for index, (key, values) in enumerate(zip(self.keys, self.values, strict=True)):
-            values.setPlaceholderText("values, between commas")
+            values.setPlaceholderText("values, with commas")
             key.currentTextChanged.connect(lambda _, index=index: self._suggest(index))
             values.textChanged.connect(lambda _: self.changed.emit())
             pair = QWidget()

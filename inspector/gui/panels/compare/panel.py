@@ -126,9 +126,9 @@ class ComparePanel(PlotPanel):
         self.regrets.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # paths begin alike
         self.says = Elided("quiet")
         self.progress = ProgressBar(desk.theme)
-        about = "Show the facts that were needed again in place of the curves"
+        about = "List the facts that were needed again instead of the curves"
         self.regretted = small_button("needed again", about=about, checkable=True)
-        self.copy = small_button("copy", self.table.copy, about="The table, for a spreadsheet")
+        self.copy = small_button("copy", self.table.copy, about="Copy the table to a spreadsheet")
         self._empty = label(role="quiet", wrap=True, centred=True)
         self.trade_off, self.view = self._make_trade_off()
         self._stack = self._lay_out()
@@ -169,7 +169,7 @@ class ComparePanel(PlotPanel):
     def _make_trade_off(self) -> tuple[TradeOffChart, Segments]:
         """Return the scatter, and the switch between it and the curves."""
         chart = TradeOffChart(self.desk.theme)
-        view = Segments("What is drawn of the policies", (CURVES, TRADE_OFF))
+        view = Segments("Which chart is shown", (CURVES, TRADE_OFF))
         chart.picked.connect(self._pick_row)
         chart.hovered.connect(self.say)
         view.chosen.connect(lambda _: self.fit())
@@ -418,7 +418,7 @@ class ComparePanel(PlotPanel):
         names = [NAMES.get(standing.policy, standing.policy) for standing in front]
         if len(front) == 1:
             return f"Best: {names[0]} is the cheapest feasible policy and needs the fewest facts again."
-        return f"Not beaten on both cost and needs: {', '.join(names)}."
+        return f"No policy beats these on both cost and facts needed again: {', '.join(names)}."
 
     def _why_not(self) -> str:
         thread = self._state.thread
@@ -441,8 +441,8 @@ class ComparePanel(PlotPanel):
         seconds = self._pace.forecast(_names(missing))
         time = f" This takes {duration_words(seconds)}." if seconds is not None else ""
         if self._found.reports:
-            return f"Run drives {many} more.{time}"
-        return f"Run drives {many} over the {plural(len(thread.requests), 'request')} of this thread, offline.{time}"
+            return f"Not replayed yet: {many}. Press Run.{time}"
+        return f"Press Run to replay {many} over {plural(len(thread.requests), 'request')}, offline.{time}"
 
     def _go_to_regret(self, row: int, column: int) -> None:
         """Go to the request and message that needed a fact or, in column `LOST`, to the compaction that lost it."""

@@ -67,7 +67,7 @@ _COLUMNS: Sequence[Column[PolicySummary]] = (
         lambda row: f"{row.in_front:,}",
         width=9,
         figures=True,
-        about="Sessions in which no other policy was better on both counts",
+        about="Sessions in which no other policy was better in both cost and facts needed again",
     ),
 )
 
@@ -100,8 +100,10 @@ class SessionsPage(QWidget):
         self.add = button("Add files…", self._ask, about="Choose transcripts on this machine")
         recent = "Sessions that were open before"
         self.recent = menu_button("Add recent ▾", self._offer, about=recent, role="", anew=True)
-        self.clear = button("Clear", self._clear, about="Choose no file")
-        self.start = button("Compare", self.run, about="Replay each policy over each file, offline")
+        self.clear = button("Clear", self._clear, about="Remove all files from the comparison")
+        self.start = button(
+            "Compare", self.run, about="Replay each file under each policy, offline"
+        )
         self.progress = ProgressBar(desk.theme)
         self.done = label(role="quiet")
         self.says = label(role="quiet", wrap=True)
@@ -175,7 +177,7 @@ class SessionsPage(QWidget):
                 action.setToolTip(tip(path))
                 action.triggered.connect(lambda _=False, path=path: self.add_path(path))
         if menu.isEmpty():
-            menu.addAction("No other session was open before.").setEnabled(False)
+            menu.addAction("No other recent session.").setEnabled(False)
 
     def _clear(self) -> None:
         self._job.cancel()

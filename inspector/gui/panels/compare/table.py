@@ -278,7 +278,9 @@ class CompareTable(Rows[PolicyRow]):
         header.sectionClicked.connect(self._sort)
         what = "\n".join(f"{figure.name}: {figure.what}" for figure in FIGURES)
         header.setToolTip(
-            tip(f"{what}\nBeneath each: the difference from what happened. A click sorts.")
+            tip(
+                f"{what}\nBelow each figure: its difference from what happened. Click a head to sort."
+            )
         )
         self.chosen.connect(lambda row, _: self.picked.emit(self.rows[row].name))
 
@@ -431,7 +433,9 @@ REGRETS: Sequence[Column[Regret]] = (
 )
 
 
-NEEDS_UNKNOWN = "A summary cannot be read here, so what was needed again is unknown."
+NEEDS_UNKNOWN = (
+    "It is unknown what was needed again, because a summary is not readable in this file."
+)
 
 
 def no_regret_words(report: ReplayReport) -> str:
@@ -469,7 +473,7 @@ def regret_words(report: ReplayReport) -> str:
         )
     again = ""
     if losses.rereads:
-        again = f", {losses.rereads:,} read again for {losses.reread_tokens:,} tokens"
+        again = f", {losses.rereads:,} of these read again for {losses.reread_tokens:,} tokens"
     lost = f"{losses.lost_words} of {losses.facts:,} facts lost"
     if losses.needs_are_known:
         return f"{report.title}: {lost}, {losses.needed_words} of them needed again{again}.{priced}"

@@ -90,7 +90,7 @@ class TradeOffChart(Chart):
         words = f"{self._titles.get(standing.policy, standing.policy)}: {cost}, {needed}"
         if not standing.is_feasible:
             return f"{words}; infeasible: {plural(standing.too_large, 'request')} too large"
-        return f"{words}; no policy beats it on both" if standing.in_front else words
+        return f"{words}; no policy beats it on both cost and needs" if standing.in_front else words
 
     # -- measures ------------------------------------------------------------------------------------------------------
 

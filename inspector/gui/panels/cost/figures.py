@@ -127,18 +127,18 @@ def _payback_sentences(compaction: Compacted) -> str:
     """Say what a compaction cost, and after how many requests it had paid for itself."""
     money = compaction.economics
     if money.cost_usd is None:
-        return "A model has no price."
+        return "The cost is unknown: a model has no price."
     summary = ""
     if compaction.kind == "summary":
         summary = "the summary (estimated) and " if compaction.is_estimated else "the summary and "
     cost = f"Cost: {summary}the cache that was written again."
     saving = f"{plural(money.requests, 'later request')} saved {_dollars(money.saved_usd)}"
     if money.paid_after_requests is None:
-        return f"{cost} It never paid: {saving}."
+        return f"{cost} The compaction never paid for itself: {saving}."
     when = "at once"
     if money.paid_after_requests:
         when = f"after {plural(money.paid_after_requests, 'request')}"
-    return f"{cost} Paid {when}; {saving}."
+    return f"{cost} The compaction paid for itself {when}; {saving}."
 
 
 def _subtotal_words(subtotal: Subtotal) -> str:
@@ -212,7 +212,7 @@ def cost_words(whole: SessionCost, cost: ThreadCost) -> Iterator[str]:
         yield _misses_words(cost)
     yield from _payback_words(cost)
     for run in cost.thrash:
-        yield f"Thrash: {run.compactions} compactions in a row, {run.first} to {run.last}, did not pay"
+        yield f"Thrash: {run.compactions} compactions in a row, at requests {run.first} to {run.last}, did not pay off"
     for what_if in whole.what_ifs:
         if what_if.saved_usd > 0:
             yield f"{what_if.name} would have saved {dollars(what_if.saved_usd)} in the session"
@@ -247,7 +247,7 @@ def _compared_words(cost: ThreadCost) -> Iterator[str]:
     compared = dollars(cost.compared)
     if compared != dollars(cost.bill.total):
         estimate = " with that estimate" if cost.estimated else ""
-        yield f"Compare shows {compared}: requests and summaries{estimate}, without titles and the like"
+        yield f"Compare shows {compared}: requests and summaries{estimate}, without titles and other side calls"
 
 
 def _misses_words(cost: ThreadCost) -> str:

@@ -36,7 +36,7 @@ MOST_TABLE = 0.5
 BESIDE = [330, 670]
 """Relative widths of the plot and the table when they are side by side."""
 NOTHING = "Open a transcript to see what it cost."
-NO_USAGE = "This thread reports no usage: what it cost is not known."
+NO_USAGE = "Cost unknown: this thread records no token usage."
 HINT = "Select a row to see its evidence; double-click it to go to its request."
 
 
@@ -157,7 +157,7 @@ class CostPanel(PlotPanel):
     def _show(self) -> None:
         figures = self.figures
         if figures is None:
-            self._empty.setText("Working out what it cost …")
+            self._empty.setText("Computing the cost …")
             self._stack.setCurrentIndex(0)
             return
         self._stack.setCurrentIndex(1)

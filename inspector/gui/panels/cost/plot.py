@@ -121,7 +121,7 @@ class CostPlot(Plot):
         bill = self._cost.bills[at]
         if bill is None:
             return f"request {at:,} · no price"
-        words = [f"request {at:,}", dollars(bill.total), f"{dollars(self._sum_to(at))} up to here"]
+        words = [f"request {at:,}", dollars(bill.total), f"{dollars(self._sum_to(at))} so far"]
         for kind in BILL_KINDS:
             amount = getattr(bill, kind)
             if amount:

@@ -35,7 +35,7 @@ to 1%, is not mentioned."""
 UNDO, GO_BEFORE = "Undo", "Go before"
 _GO_BEFORE = "Go to the buffer before the recorded compaction, and run a tier of your choice there"
 START = "the step's start"
-AS_RECORDED, BEFORE = "the recorded buffer", "the buffer before it"
+AS_RECORDED, BEFORE = "the recorded buffer", "the earlier buffer"
 
 
 class DiffBar(Guarded, QWidget):

@@ -30,7 +30,7 @@ WIDE, TALL = 900, 340
 """Width in pixels from which the text of the chosen message fits beside the rows, and height in pixels from which it
 fits below them."""
 UNCHANGED = "Nothing changed: every message is the same."
-LEFT_OUT = "These rows are left out. Enter or a click shows them."
+LEFT_OUT = "These rows are hidden. Press Enter or click to show them."
 """Shown in place of the text of a message."""
 
 
@@ -94,7 +94,9 @@ class DiffPanel(Panel):
         page = holding(column(self.bar, self._unannounced, (self._splitter, 1), gap=0))
         self._empty = label(role="quiet", wrap=True, centred=True)
         show_compaction = self.desk.workbench.recorded_compaction
-        self.recorded = button("", show_compaction, about="C and Shift+C walk from one to the next")
+        self.recorded = button(
+            "", show_compaction, about="C goes to the next compaction, Shift+C to the previous one"
+        )
         begin = column(
             ...,
             self._empty,
@@ -148,13 +150,15 @@ class DiffPanel(Panel):
         self._sides, self._steps = None, None
         self.model.show(None)
         if state.session is None:
-            text = "Open a transcript, take a step, and see here what it did to every message."
+            text = (
+                "Open a transcript and take a step to see here what the step did to every message."
+            )
         elif state.preview is not None and state.preview.failure:
             text = state.preview.failure
         elif state.steps is not None and state.steps.recorded is not None:
-            text = "This is the buffer before it was compacted. Run a tier here, or look at its preview, to compare."
+            text = "This is the buffer before the recorded compaction. Run or preview a tier to see what it changes."
         elif state.steps is not None:
-            text = "This is the buffer as it was recorded. Go to a step under Steps, or look at a tier's preview."
+            text = "This is the buffer as it was recorded. Select a step under Steps, or preview a tier, to compare."
         else:
             text = "Nothing compacted here yet. Select a tier to preview it; press its button to run it."
         recorded = (
@@ -322,8 +326,8 @@ def _tokens(row: DiffRow) -> str:
     if not row.delta:
         return plural(row.tokens_after, "token")
     if row.fate.name == "kept":
-        before = f"{grouped(row.tokens_before)} tokens by the measure before"
-        return f"{before}, {grouped(row.tokens_after)} by the one after"
+        before = f"{grouped(row.tokens_before)} tokens as measured before"
+        return f"{before}, {grouped(row.tokens_after)} as measured after"
     return (
         f"{grouped(row.tokens_before)} → {grouped(row.tokens_after)} tokens ({signed(row.delta)})"
     )

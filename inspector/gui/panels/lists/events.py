@@ -17,7 +17,7 @@ from inspector.workbench.state import State
 from inspector.workbench.steps import Steps
 from inspector.workbench.words.event_words import event_words
 
-NONE = "No events yet: tiers send them, in a recorded run or in the steps that lead to here."
+NONE = "No events yet. A tier sends events when it runs, in a recorded run or in your steps."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class EventsPanel(ListPanel[EventRow]):
         super().__init__(desk)
         self.say_at_length()
         self.setFocusProxy(self.table)
-        about = "The events of all steps and requests that led here, not only those of this step"
+        about = "Show the events of all earlier steps and requests, not only those of this step"
         self.all = small_button("all", self._show, about=about, checkable=True)
         self.lay_out((self.says, 1), self.all, self.copy_button())
 

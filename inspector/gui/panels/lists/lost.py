@@ -224,7 +224,7 @@ class LostPanel(ListPanel[LossRow]):
 
     def _says(self) -> str:
         if self._wanted is None:
-            return "Take a step, or look at a preview, to see which facts it loses."
+            return "Take a step, or preview a tier, to see which facts are lost."
         if self._shown is None:
             return "looking …"
         change = _recorded_losses(self._shown, self._known[1])

@@ -186,8 +186,8 @@ def _compaction_words(thread: Thread | None, rows: Sequence[CompactionRow]) -> s
     recorded = max(0, compaction_count(thread) - inferred)
     silent = len(rows) - len(thread.compactions)
     many = plural(recorded, "recorded compaction") if recorded else "No recorded compaction"
-    more = f", {inferred:,} that must have happened" if inferred else ""
-    more += f", {plural(silent, 'change')} that no record announces" if silent else ""
+    more = f", {inferred:,} inferred" if inferred else ""
+    more += f", {plural(silent, 'unrecorded change')}" if silent else ""
     return f"{many}{more}. Click a row to go to the first request after it; press Enter to open the summary."
 
 
@@ -236,7 +236,7 @@ class ProblemsPanel(ListPanel[Problem]):
 
 def _problem_words(session: Session | None, count: int) -> str:
     if session is None:
-        return "Open a transcript to see what in it could not be read."
+        return "Open a transcript to see which lines of it could not be read."
     notes = " ".join(session.notes)
     if not count:
         return f"Everything in this file was read. {notes}".rstrip()

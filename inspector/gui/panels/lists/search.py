@@ -235,7 +235,7 @@ def _says(session: Session | None, text: str, matches: Sequence[MessageHit]) -> 
     if not text:
         return ""
     if not matches:
-        return "Nothing holds this text."
+        return "No message holds this text."
     return plural(len(matches), "message")
 
 

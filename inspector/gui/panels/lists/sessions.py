@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from inspector.core.session import HeldSession
+from inspector.core.words import plural
 from inspector.gui.bridge import Task
 from inspector.gui.desk import Desk
 from inspector.gui.look.build import field, small_button
@@ -98,11 +99,13 @@ class SessionsPanel(ListPanel[SessionRow]):
         self.table.show_rows(rows)
         count = len(rows)
         total = len(listed)
-        sentence = f"{count:,} of {total:,}" if count < total else f"{total:,}"
+        sentence = plural(total, "session")
+        if count < total:
+            sentence = f"{count:,} of {sentence}"
         if not total:
             sentence = NONE_FOUND
         if self._held:
-            sentence += f"; first the {len(self._held):,} of the open file"
+            sentence += f"; the {len(self._held):,} of the open file come first"
         self.says.setText(sentence)
 
     def open(self, place: int) -> None:

@@ -16,8 +16,8 @@ from inspector.workbench.state import State
 
 MENDED = ("result-without-call", "call-without-result", "duplicate-answer")
 MENDS = (
-    "Take a step that drops results without a call, and gives calls without a result one that says that it was "
-    "removed. It can be undone."
+    "Take a step that drops each result without a call, and answers each call without a result with a note that its "
+    "result was removed. You can undo the step."
 )
 
 
@@ -85,4 +85,4 @@ def _says(problems: Sequence[Invalid]) -> str:
     if not problems:
         return "Any provider would take this buffer."
     providers = sorted({name for invalid in problems for name in invalid.providers})
-    return f"{plural(len(problems), 'reason')} to refuse this buffer: {', '.join(providers)}."
+    return f"{plural(len(problems), 'reason')} why {', '.join(providers)} would refuse this buffer."

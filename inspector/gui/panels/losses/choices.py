@@ -26,12 +26,12 @@ FIGURES = 31
 _BESIDE = 14
 """Pixels between the text of a choice and its number."""
 _ABOUT: Mapping[LossView, str] = {
-    "Worth reading": "What the user asked for and is open, values that were needed, decisions and open errors.",
-    "Needed again": "Facts that a later request used when they were no longer in context.",
-    "Open instructions": "What the user asked for, but the summary does not mention.",
-    "Not sure": "The summary says part of it: a judgement by a model can decide.",
-    "Settled": "Said in other words, or done before the compaction.",
-    "Everything": "All facts that are not in context word for word.",
+    "Worth reading": "Open instructions of the user, values that were needed again, decisions and open errors.",
+    "Needed again": "Facts that a later request used after they were removed from the context.",
+    "Open instructions": "Instructions of the user that the summary does not mention.",
+    "Not sure": "Facts of which the summary says a part. A model can judge whether they are lost.",
+    "Settled": "Facts that the summary says in other words, and tasks done before the compaction.",
+    "Everything": "All facts that are no longer in context word for word.",
 }
 
 

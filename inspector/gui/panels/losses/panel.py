@@ -48,14 +48,14 @@ COLUMNS: Sequence[Column[LossEntry]] = (
         "In the summary",
         lambda entry: VERDICT_WORDS[entry.row.verdict],
         width=14,
-        about="What it still says of the fact",
+        about="What the summary still says of the fact",
     ),
     Column(
         "Compaction",
         lambda entry: grouped(entry.loss.before_request),
         width=10,
         figures=True,
-        about="Its next request",
+        about="The first request after the compaction",
     ),
     Column(
         "Needed at",
@@ -69,7 +69,7 @@ COLUMNS: Sequence[Column[LossEntry]] = (
         lambda entry: grouped(entry.tokens_again) if entry.tokens_again else "",
         width=8,
         figures=True,
-        about="Of the results that brought it back",
+        about="Tokens of the tool results that brought the fact back",
     ),
 )
 COMPACTION = 3
@@ -79,7 +79,7 @@ NEEDS = (4, 5, 6)
 NOTHING = "Open a transcript to see what its compactions lost."
 GIVE_FIGURES = 60
 """Width in digits that the words beside the buttons need."""
-NO_UNSURE = "No row is not sure: there is nothing to ask."
+NO_UNSURE = "No row has the verdict “not sure”, so there is nothing to ask a model."
 
 
 class LossesPanel(Panel):
@@ -118,7 +118,7 @@ class LossesPanel(Panel):
         self.judge = button("Judge…", self._ask_price)
         self.insert = button("Add to buffer", self._insert)
         self.insert.setToolTip(
-            tip("Adds the facts as a message to the buffer that is shown, also of a held request.")
+            tip("Add the facts as a message to the current buffer, even if its request is held.")
         )
         self._actions = flow(self.judge, self.insert, self.copy_names, self.copy_message)
         """The buttons that act on the selected facts."""
@@ -299,7 +299,7 @@ class LossesPanel(Panel):
             self.judge.setText("Ask the model" if price.rows else "Judge…")
             words = NO_UNSURE
             if price.rows:
-                words = f"Asks {price.model or 'the model'} about {price.words}."
+                words = f"{price.model or 'The model'} would judge {price.words}. Press “Ask the model” to send."
             self._show_give_back(words)
 
     def _judge(self, page: LossPage) -> None:
@@ -313,7 +313,7 @@ class LossesPanel(Panel):
         def show(judged: LossPage) -> None:
             if self._page is page:
                 self._show_page(judged)
-                self._show_give_back("The rows that were not sure have the verdicts of the model.")
+                self._show_give_back("The model judged the rows that were not sure.")
 
         self.desk.workbench.loss_judging.judge(session, page, show)
 

@@ -22,8 +22,8 @@ from inspector.workbench.message_rows import message_role
 COUNTED = "tiktoken"
 MARKDOWN, PLAIN = "Markdown", "Plain"
 _TEXT_FORMS = (
-    (MARKDOWN, "The text as Markdown: nothing is loaded, no link can be followed"),
-    (PLAIN, "The text as it was written, with its hits"),
+    (MARKDOWN, "Show the text as Markdown; nothing is loaded, and no link can be followed"),
+    (PLAIN, "Show the text as it was written, with the search hits marked"),
 )
 _MARKS = {
     "meta": "written by the client",
@@ -53,12 +53,15 @@ class MessageHeader(QWidget):
         self._where = Elided("quiet")
         self._tokens = Elided()
         self.counter = small_button(
-            "count", self._count, about="Count it with tiktoken o200k", name="count with tiktoken"
+            "count",
+            self._count,
+            about="Count the message with tiktoken o200k",
+            name="count with tiktoken",
         )
         self.together = menu_button("")
         self.forms = Chips("Text", _TEXT_FORMS)
         self.more = menu_button(
-            "more", self._fill_more, about="What else can be done with it", anew=True
+            "more", self._fill_more, about="More actions for this message", anew=True
         )
         who = row(self._number, self._role, (self._where, 1), gap=CONTROL_GAP)
         buttons = flow(
@@ -161,7 +164,7 @@ class MessageHeader(QWidget):
     def _name_others(self, others: Sequence[Message]) -> None:
         """Fill the menu of the other messages sent in the same wire message."""
         self._has_others = bool(others)
-        self.together.setText(f"sent together with {plural(len(others), 'other')} ▾")
+        self.together.setText(f"sent with {plural(len(others), 'other message')} ▾")
         menu = self.together.menu()
         menu.clear()
         for other in others[:50]:
@@ -183,7 +186,7 @@ def _counted_words(message: Message) -> str:
     """Return the tokens that tiktoken counted, or say that it could not count the message."""
     tokenizer = estimator(COUNTED)
     if refusals(tokenizer, (message,)):
-        return "tiktoken could not count it"
+        return "not countable by tiktoken"
     return f"tiktoken {grouped(count(tokenizer, message))}"
 
 

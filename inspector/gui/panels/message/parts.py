@@ -130,9 +130,7 @@ def _partner_sections(
         )
     else:
         error = "error · " if part.is_error else ""
-        heading = (
-            f"its result · message {partner.place:,} · {error}{plural(len(text), 'character')}"
-        )
+        heading = f"result of this call · message {partner.place:,} · {error}{plural(len(text), 'character')}"
         yield Section(heading, text, "code", *result_language(call, part))
 
 

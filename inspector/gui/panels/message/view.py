@@ -42,7 +42,7 @@ from inspector.workbench.policy_input import sizer_of
 from inspector.workbench.state import State
 from inspector.workbench.tool_pairs import PairedPart, ToolPairs
 
-NOTHING_TO_PIN = "Select a text of the message, or click into one of its sentences, to pin it."
+NOTHING_TO_PIN = "To pin a text of the message, select the text or click into a sentence."
 SIZED_LINES = 10
 """Height of the panel in lines from which the tokens of the message are shown."""
 _FORM_KEY = "message/form"
@@ -272,7 +272,7 @@ class MessageView(Panel):
                 partial(self.text.toggle, fold)
             )
             menu.addAction("Unfold all").triggered.connect(partial(self.text.fold_all, False))
-            menu.addAction("Fold all that is long").triggered.connect(
+            menu.addAction("Fold all long texts").triggered.connect(
                 partial(self.text.fold_all, True)
             )
         return menu
@@ -395,7 +395,7 @@ def _empty_words(state: State, message: Message | None) -> str:
     if state.session is None:
         return "Open a transcript to look at its messages."
     if message is not None:
-        return "The sizes of this session are being worked out."
+        return "The token counts of this session are being computed."
     if state.selected:
         return "The selected message is not in this buffer: select one in the list."
     if state.thread is not None and not state.thread.messages:

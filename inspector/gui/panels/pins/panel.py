@@ -120,12 +120,12 @@ class PinsPanel(ListPanel[PinLine]):
         self.say_at_length()
         self.typed.returnPressed.connect(self._pin_typed)
         self.pin = small_button(
-            "pin", self._toggle, about="Pin the chosen line, or take its pin away"
+            "pin", self._toggle, about="Pin the text of the selected row, or remove its pin"
         )
         self.instructions = small_button(
-            "instructions", self._show, about="Instructions, too", checkable=True
+            "instructions", self._show, about="List the user's instructions, too", checkable=True
         )
-        about = "Drive policies over the thread, offline"
+        about = "Replay the thread under other policies, offline"
         self.policies = menu_button("under policies ▾", self._fill_policies, about=about)
         self.setFocusProxy(self.table)
         tools = flow(self.typed, self.pin, self.instructions, self.policies, margins=LIST_HEAD)
@@ -247,15 +247,13 @@ class PinsPanel(ListPanel[PinLine]):
         if self._looking.busy:
             return "Looking for the user's instructions …"
         if not self._recorded:
-            return (
-                "No instruction of the user was found here. Pin a text, or a sentence of a message."
-            )
+            return "This thread has no instruction of the user. Pin a text, or a sentence of a message."
         if instruction_count == len(self._recorded) and not self.instructions.isChecked():
             instructions = plural(instruction_count, "instruction")
-            return f"No constraints and no pins. The button shows {instructions} of the user."
+            return f"No constraints and no pins. “instructions” lists {instructions} of the user."
         counts = [_kept_words(f"as {BASE}", self._recorded)]
         counts += [_kept_words(f"under {name}", histories) for name, histories in by_policy.items()]
-        busy = " Driving policies …" if self._driving.busy else ""
+        busy = " Replaying policies …" if self._driving.busy else ""
         return f"Always in context: {', '.join(counts)}.{busy}"
 
     @property

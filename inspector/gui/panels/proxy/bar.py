@@ -15,13 +15,15 @@ from inspector.workbench.state import State
 from inspector.workbench.words.live_words import find_next_tier
 from inspector.workbench.workbench import Workbench
 
+END_PROXY = "End the proxy; the recording stays"
+END_RECEIVER = "End the receiver; the recording stays"
+
 
 class ProxyBar(LiveBar):
     """The bar of the proxy; hidden while no proxy is listening."""
 
     def __init__(self, proxies: ProxyDesk, workbench: Workbench, show: Callable[[], None]) -> None:
-        about = "End the proxy; the recording stays"
-        stop = button("Stop", proxies.controller.stop, about=about)
+        stop = button("Stop", proxies.controller.stop, about=END_PROXY)
         super().__init__(show, "Show the proxy and its requests", stop)
         self._state = State()
         self._next_tier = ""
@@ -57,8 +59,7 @@ class ReceiverBar(LiveBar):
     """The bar of the span receiver; hidden while no receiver is listening."""
 
     def __init__(self, proxies: ProxyDesk, workbench: Workbench, show: Callable[[], None]) -> None:
-        about = "End the receiver; the recording stays"
-        stop = button("Stop", proxies.stop_receiving, about=about)
+        stop = button("Stop", proxies.stop_receiving, about=END_RECEIVER)
         super().__init__(show, "Show the receiver", stop)
         workbench.subscribe(self.show_state)
 

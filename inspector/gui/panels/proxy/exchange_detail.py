@@ -38,7 +38,7 @@ class ExchangeDetail(QWidget):
         self._row: ListedExchange | None = None
         self._path = ""
         self.head = label(role="strong")
-        about_go = "Go to the request: its buffer, its size (a double click)"
+        about_go = "Show the buffer and the size of this request (double-click the row)"
         self.go = button("Go to the request", self._ask_to_go, about=about_go)
         self.away = small_button("✕", self._close, name="Close the exchange")
         self.messages = TextReader(theme, "Messages of the exchange", bridge)
@@ -105,7 +105,7 @@ def _sections(path: str, at: int) -> tuple[Sequence[Section], Sequence[Section]]
     """Return the messages and the raw form of the exchange in line `at` of a recording."""
     exchange = find_exchange(path, at)
     if exchange is None:
-        return (), (Section("The recording does not contain this exchange any more."),)
+        return (), (Section("The recording no longer contains this exchange."),)
     return tuple(_message_sections(exchange)), tuple(_raw_sections(exchange))
 
 
@@ -122,7 +122,7 @@ def _message_sections(exchange: WholeExchange) -> Iterator[Section]:
         message = messages[index]
         yield Section(f"{index:,} · {message.role}{_tool_names(message)}", original(message))
     if not messages:
-        yield Section("no messages: it is no call of a model")
+        yield Section("no messages: this exchange is not a model call")
 
 
 def _tool_names(message: Message) -> str:

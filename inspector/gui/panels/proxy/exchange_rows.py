@@ -235,11 +235,11 @@ WATERFALL = next(n for n, column in enumerate(COLUMNS) if column.title == "time"
 
 ALL, MAIN, SUB, SIDE, ERRORS = "all", "main", "sub-agents", "side calls", "errors"
 CHOICES = (
-    (ALL, "Everything that passed"),
-    (MAIN, "Requests of conversations that no other one started"),
+    (ALL, "All exchanges"),
+    (MAIN, "Requests of conversations that no other conversation started"),
     (SUB, "Requests and side calls of sub-agents"),
-    (SIDE, "Titles, token counts, probes, calls for a summary: requests of no conversation"),
-    (ERRORS, "What the provider refused, what broke off, what was dropped"),
+    (SIDE, "Titles, token counts, probes and calls for a summary: they belong to no conversation"),
+    (ERRORS, "Requests that the provider refused, that broke off, or that were dropped"),
 )
 _KEEPS: Mapping[str, Callable[[ListedExchange], bool]] = {
     ALL: lambda row: True,

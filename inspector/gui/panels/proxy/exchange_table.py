@@ -181,7 +181,8 @@ class ExchangeFilter(QWidget):
         self.text = field("Filter", name="Filter the exchanges")
         self.text.setMinimumWidth(self.fontMetrics().horizontalAdvance("0") * 20)
         self.save = button(
-            "Save as HAR…", about="All exchanges as an HTTP archive, for browsers and network tools"
+            "Save as HAR…",
+            about="Save all exchanges as an HTTP archive, for browsers and network tools",
         )
         self._which = ALL
         keep_hidden(self, self.which)

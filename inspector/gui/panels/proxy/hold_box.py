@@ -59,9 +59,9 @@ class HoldBox(QFrame):
         self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
-        self.bar.setAccessibleName("Time that is left")
+        self.bar.setAccessibleName("Time left")
         self.forward, self.as_it_was, self.look, self.drop = self._make_buttons(look)
-        self.close_ = button("Close", self.hide, about="Put the result away")
+        self.close_ = button("Close", self.hide, about="Close this result")
         self.close_.hide()
         buttons = flow(self.forward, self.as_it_was, self.look, self.drop, self.close_)
         lines = (self.title, self.who, self.size_, self.bar, self.left, self.table, self.made)
@@ -69,10 +69,10 @@ class HoldBox(QFrame):
         self.show_hold(hold, Prospect())
 
     def _make_buttons(self, look: Callable[[HoldInfo], None]) -> list[QPushButton]:
-        changed = "Send the request with the change of the chosen row; later turns are cut in the same way"
+        changed = "Send the request with the change of the chosen row; later requests are shortened the same way"
         unchanged = "Send the request as the client sent it"
-        looked = "Go to this request: its buffer, the tiers, what each would free"
-        dropped = "Answer it with an error; the provider never sees it"
+        looked = "Show this request: its buffer, the tiers, and what each tier would free"
+        dropped = "Answer the client with an error; the provider never receives the request"
         return [
             button(CHANGED, self._forward, about=changed),
             button(UNTOUCHED, lambda: self._release(UNCHANGED), about=unchanged),
@@ -176,7 +176,7 @@ class HoldBox(QFrame):
 
 _TITLES = {
     "watermark": "A request is held at the watermark",
-    "each": "A request is held, as each one is",
+    "each": "A request is held, as every request is",
     "by hand": "A request is held, as you asked",
 }
 _NAMES = {
@@ -224,9 +224,7 @@ def seconds_left(hold: HoldInfo) -> float:
 def countdown_words(hold: HoldInfo) -> str:
     """Return what happens to a held request if the user does nothing."""
     if hold.is_gone:
-        return (
-            "The client has closed. If it asks again, its new request takes the place of this one."
-        )
+        return "The client closed the connection. If it retries, its new request replaces this one."
     words = f"Forwarded unchanged in {clock_words(seconds_left(hold))} unless you act"
     if hold.retries:
         words += f" · the client retried {plural(hold.retries, 'time')}; its newest request is the one held"

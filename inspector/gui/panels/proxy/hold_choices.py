@@ -153,7 +153,7 @@ _COLUMNS: Sequence[Column[HoldChoice]] = (
         lambda choice: choice.freed,
         width=7,
         figures=True,
-        about="Tokens fewer than the client sent",
+        about="Tokens that the client sent and that are not forwarded",
     ),
     Column("What changes", lambda choice: choice.changes, least=20),
     Column(
@@ -161,20 +161,20 @@ _COLUMNS: Sequence[Column[HoldChoice]] = (
         lambda choice: "" if choice.lost is None else grouped(choice.lost),
         width=8,
         figures=True,
-        about="Paths, values, names and instructions that no message would hold any more",
+        about="Paths, values, names and instructions that would no longer be in any message",
     ),
     Column(
         "Summary",
         lambda choice: "made offline" if choice.summaries else "none",
         width=12,
-        about="Model calls of the policy, which are answered offline: no model is asked",
+        about="Summary that the policy asks for; it is made offline, without a model",
     ),
     Column(
         "Reported",
         lambda choice: choice.result,
         width=20,
         figures=True,
-        about="What the provider reported, and how far that is from the prediction",
+        about="Tokens that the provider reported, and how far they are from the prediction",
     ),
 )
 _REPORTED = len(_COLUMNS) - 1

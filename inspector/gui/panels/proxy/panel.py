@@ -37,6 +37,7 @@ from inspector.gui.look.tokens import BOX_GAP, CHIP_GAP, CONTROL_GAP, PANEL_INSE
 from inspector.gui.look.visible import line
 from inspector.gui.navigation import go_to
 from inspector.gui.panels.panel import Panel
+from inspector.gui.panels.proxy.bar import END_PROXY, END_RECEIVER
 from inspector.gui.panels.proxy.exchange_detail import ExchangeDetail
 from inspector.gui.panels.proxy.exchange_rows import ListedExchange, kinds_of, list_exchanges
 from inspector.gui.panels.proxy.exchange_table import filtered_table
@@ -57,11 +58,14 @@ _KINDS: dict[str, Literal["off", "watermark", "each"]] = {
     EACH: "each",
 }
 CHOICES = (
-    (OFF, "Everything passes byte for byte; what is cut already is cut again."),
+    (
+        OFF,
+        "No request is held. Conversations that you shortened are shortened again; the rest passes byte for byte.",
+    ),
     (
         WATERMARK,
-        "A conversation whose buffer has come to this share of the window is held, once each time it does; again "
-        "half-way from there to the full window; and each request from there on.",
+        "A request is held when its conversation reaches this share of the window, once more half-way from there to "
+        "the full window, and every time from the full window on.",
     ),
     (EACH, "Every request of a conversation is held. Titles, probes and token counts pass."),
 )
@@ -81,16 +85,14 @@ class RuleRow(QWidget):
         self._rule = Rule()
         self.kind = Chips("Hold", CHOICES)
         self.kind.chosen.connect(lambda word: self._choose(replace(self._rule, kind=_KINDS[word])))
-        self.ratio = line_field(
-            "Watermark in per cent of the window", about="Per cent of the window"
-        )
+        self.ratio = line_field("Watermark in percent of the window", about="Percent of the window")
         self.ratio.setMaximumWidth(self.fontMetrics().horizontalAdvance("100%") + 34)
         self.ratio.editingFinished.connect(self._take_typed_ratio)
-        about = "Tokens of the model's window, where it is not known by the model's name"
+        about = "Size of the model's window in tokens, if it is not known from the model's name"
         self.window_ = line_field("Window in tokens", hint="window as known", about=about)
         self.window_.setMaximumWidth(self.fontMetrics().horizontalAdvance("0") * 18)
         self.window_.editingFinished.connect(self._take_typed_window)
-        next_one = "Whatever the rule says, the next request of a conversation is held"
+        next_one = "Hold the next request of a conversation, whatever the rule says"
         self.next = button(
             "Hold the next one",
             lambda checked: self.next_one.emit(checked),
@@ -131,6 +133,7 @@ class RuleRow(QWidget):
             self.chosen.emit(rule)
 
 
+REPLACES = "Open the recording in place of the open file"
 LINES = """\
 export OTEL_EXPORTER_OTLP_ENDPOINT={}
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf
@@ -154,19 +157,17 @@ class ProxyPanel(Panel):
         self.address, self.copy = _address()
         self.to = label(role="quiet", wrap=True)
         self.connect_ = button(
-            "Connect a client…", proxies.connect, about="The exact lines for each client"
+            "Connect a client…",
+            proxies.connect,
+            about="Show the exact lines that connect each client",
         )
-        self.stop = button(
-            "Stop", self._controller.stop, about="End the proxy; the recording stays"
-        )
+        self.stop = button("Stop", self._controller.stop, about=END_PROXY)
         show = self._controller.show_recording
-        self.show_recording = button("Show the recording", show, about="Replaces the open file")
+        self.show_recording = button("Show the recording", show, about=REPLACES)
         self.begin = button(
-            "Watch an agent…", proxies.watch, about="Choose the provider, and listen"
+            "Watch an agent…", proxies.watch, about="Choose the provider and start the proxy"
         )
-        spans = (
-            "An address on this machine that OpenTelemetry exporters send to; no proxy is needed"
-        )
+        spans = "Receive spans from OpenTelemetry exporters at an address on this machine, without a proxy"
         self.begin_receiving = button("Receive spans", proxies.receive, about=spans)
         self.receiver = ReceiverRow(
             proxies.stop_receiving, lambda: proxies.receiver.show_recording()
@@ -211,14 +212,14 @@ class ProxyPanel(Panel):
         )
         self._split = splitter(holding(calls), self.detail, down=True)
         self._elsewhere = label(
-            "Another session is open: its requests are listed here instead of the proxy's exchanges.",
+            "Another session is open, so this list shows its requests, not the proxy's exchanges.",
             role="quiet",
             wrap=True,
         )
         what_for = (
             "A proxy runs on this machine, between an agent and its provider: see what the model reads while the agent "
-            "works, hold a request, compact or edit it, and forward it. If the agent is traced with OpenTelemetry, its "
-            "spans are enough."
+            "works, hold a request, compact or edit it, and forward it. If the agent is traced with OpenTelemetry, "
+            "receive its spans instead; no proxy is needed."
         )
         words = label(what_for, role="quiet", wrap=True)
         self._begins = holding(
@@ -277,7 +278,7 @@ class ProxyPanel(Panel):
         self.address.setText(proxy.url)
         trouble = f" · {proxy.trouble}" if proxy.trouble else ""
         name = Path(proxy.record).name
-        self.to.setText(line(f"to {proxy.upstream}, into {name}{trouble}", 300))
+        self.to.setText(line(f"Forwards to {proxy.upstream}, records into {name}{trouble}", 300))
         self.to.setToolTip(tip(proxy.record))
         self.clients.show_url(proxy.url)
         mark(self.connect_, "role", "" if has_exchanges else "primary")
@@ -396,7 +397,7 @@ class ProxyPanel(Panel):
             self.says.show_text(
                 f"{count}. Click a row to {click}; double-click it to read its buffer."
             )
-            self.table.empty = "No row matches." if rows else "No request is recorded."
+            self.table.empty = "No row matches the filter." if rows else "No request is recorded."
             if self._session is not session and self._session is not None:
                 self._list(self._session)
 
@@ -421,7 +422,7 @@ class ProxyPanel(Panel):
     def _go_to(self, chosen: ListedExchange) -> None:
         if chosen.place.request is None:
             self.desk.say(
-                f"This {chosen.place.kind or 'exchange'} is no request of a conversation: it has no buffer."
+                f"This {chosen.place.kind or 'exchange'} belongs to no conversation, so it has no buffer."
             )
             return
         go_to(self.desk.workbench, chosen.place.thread, chosen.place.request, "")
@@ -457,14 +458,14 @@ class ReceiverRow(QWidget):
         super().__init__()
         self.address, self.copy = _address()
         self.says = label(role="quiet", wrap=True)
-        self.show_recording = button("Show the recording", show, about="Replaces the open file")
-        self.stop = button("Stop", stop, about="End the receiver; the recording stays")
+        self.show_recording = button("Show the recording", show, about=REPLACES)
+        self.stop = button("Stop", stop, about=END_RECEIVER)
         self.lines = label(wrap=True)
         self.lines.setFont(mono_font())
         self.copy_lines = _copy_button(self.lines, "Copy the lines for a shell")
         self.how = QWidget()
         ask = label(
-            "No span has come yet. Start the traced agent in a shell with these lines:",
+            "No span received yet. Enter these lines in a shell, then start the traced agent there:",
             role="quiet",
             wrap=True,
         )

@@ -94,7 +94,7 @@ class RunPanel(Panel):
         self.about = label(role="small", wrap=True)
         self.notes = label(role="small", wrap=True)
         self.question = QuestionBox(desk.theme, run.permit)
-        need = "Bring the open need to the panel “Need”"
+        need = "Show in the panel “Model calls” what the tier asks for"
         self.need = button("Answer what a tier asks…", run.show_need, about=need)
         self.text = RunText()
         self.calls = label(role="quiet", wrap=True)
@@ -125,7 +125,7 @@ class RunPanel(Panel):
                 gap=BOX_GAP,
             )
         )
-        what = "An agent of our own, with a debugger's controls: give it a task and a folder."
+        what = "Run the built-in agent under a debugger's controls: give it a task and a folder."
         self._stack = pages(self, empty_page(what, self.begin, self.demo), page)
 
     def receive(self, state: State) -> None:
@@ -184,7 +184,7 @@ class RunPanel(Panel):
 
     def _show_plan(self, plan: "Plan") -> None:
         """Show task, model, policy and workspace of a run, and what differs from the run from which it was forked."""
-        self.task.setText(line(plan.task, 240) or "Continues from a buffer")
+        self.task.setText(line(plan.task, 240) or "No task: the run continues from a buffer")
         self.task.setToolTip(tip(plan.task))
         model = f"{plan.provider} · {plan.model}" if plan.model else plan.provider
         policy = find_policy(plan.policy)
@@ -273,7 +273,10 @@ USUAL = 0.6
 
 
 _STOPS = {
-    "watermark": ("a watermark", "Before a call whose buffer has come to this share of the window"),
+    "watermark": (
+        "a watermark",
+        "Before a model call whose buffer has reached this share of the window",
+    ),
     "tiers": ("a tier", "Before a tier fires"),
     "tools": ("a tool", "Before a tool runs"),
     "requests": ("each request", "Before every model call"),
@@ -281,7 +284,7 @@ _STOPS = {
         "overflow",
         "When the model refuses the buffer as too long, before the policy reacts",
     ),
-    "errors": ("error", "When a model call has failed for good; going on asks again"),
+    "errors": ("error", "When a model call has failed after all retries; Run repeats the call"),
 }
 """Label and tooltip of each breakpoint, by the field of Breakpoints."""
 

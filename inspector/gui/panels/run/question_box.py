@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 ANSWERS: "tuple[tuple[Permit, str, str], ...]" = (
-    ("once", "&Once", "This call, this time (Alt+O)"),
+    ("once", "&Once", "Allow this call once (Alt+O)"),
     (
         "always",
         "&Always in this run",
-        "This call, and what the text above says that it covers (Alt+A)",
+        "Allow this call and, until the run ends, all calls named above the buttons (Alt+A)",
     ),
-    ("no", "&No", "The call is refused; the model learns so, and continues (Alt+N)"),
+    ("no", "&No", "Refuse the call; the model receives the refusal and continues (Alt+N)"),
 )
 
 
@@ -92,7 +92,7 @@ class QuestionBox(Guarded, QFrame):
         words = visible(question.says, strict=True).text
         if question.exact:
             words += f" ({_size_words(question.exact)})"
-        self.says.setText(f"May it use {line(permission.call.name, 60)}?")
+        self.says.setText(f"May the agent use {line(permission.call.name, 60)}?")
         self.about.setText(words)
         self.covers.setText(question.covers)
         self.what.setVisible(bool(question.exact))
@@ -129,9 +129,7 @@ class QuestionBox(Guarded, QFrame):
         self.rest.setVisible(self.what.has_rest)
         if self.what.has_rest and self._permission is not None:
             whole = len(self._permission.what.exact)
-            self.rest.setText(
-                f"Cut: only the first part of {whole:,} characters is shown. Show all"
-            )
+            self.rest.setText(f"Only the first part of {whole:,} characters is shown. Show all")
 
 
 def _size_words(text: str) -> str:

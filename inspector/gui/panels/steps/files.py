@@ -138,9 +138,8 @@ class StepsFiles:
             # Possibly a copy of the transcript: the replay compares its buffer first.
             self._replay(document)
         else:
-            self._desk.say(
-                f"Open the transcript first; {source.path or 'the one it was'} is not there."
-            )
+            why = f"{source.path} does not exist" if source.path else "their file does not name it"
+            self._desk.say(f"Open the transcript of these steps first: {why}.")
 
     def _when_open(self, path: str, then: Callable[[], None]) -> None:
         """Call `then` once the transcript is open; do not call it if the transcript cannot be opened."""
@@ -173,10 +172,10 @@ class StepsFiles:
         text = f"{plural(steps.own, 'step')} replayed"
         if replay.elsewhere:
             self._desk.say(
-                f"{text}; {', '.join(replay.elsewhere[:5])} ended elsewhere than when it was saved."
+                f"{text}; {', '.join(replay.elsewhere[:5])} ended with another buffer than when saved."
             )
         else:
-            self._report(f"{text}; each ended where it had ended.")
+            self._report(f"{text}; each ended with the same buffer as when saved.")
 
     def _run(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
         self._desk.bridge.run(

@@ -34,6 +34,7 @@ from inspector.transcripts.saving import NATIVE, SHAPES, can_be_native
 from inspector.workbench.policy_input import step_rows_of
 from inspector.workbench.state import State
 from inspector.workbench.step_rows import Branches, StepRow, branches
+from inspector.workbench.stepping import DROP_STEPS
 from inspector.workbench.steps import ORIGIN, Step, Steps
 
 INDENT = 16
@@ -365,9 +366,7 @@ class StepsPanel(Panel):
                 _SHAPES[shape], partial(self.files.export_buffer, shape)
             )
         menu.addSeparator()
-        self.actions_of["forget"] = menu.addAction(
-            "Drop all steps here", self.desk.workbench.stepping.forget
-        )
+        self.actions_of["forget"] = menu.addAction(DROP_STEPS, self.desk.workbench.stepping.forget)
 
     def counted(self, state: State) -> int:
         return state.steps.own if state.steps else 0

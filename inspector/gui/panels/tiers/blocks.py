@@ -41,7 +41,7 @@ ANSWERERS = (
     (OFFLINE, "A deterministic extractive summary, made here: no model, no key, no network."),
     (SIMULATED, "A provider that runs on this machine and speaks the real protocols."),
     (PROVIDER, "A real model, with your key and at your cost."),
-    (BY_HAND, "Every call waits for you: edit, send, paste an answer, or make it fail."),
+    (BY_HAND, "Every call waits for you: edit it, send it, paste an answer, or make it fail."),
 )
 PROVIDERS = ("anthropic", "openai")
 """Providers that are known by name. Any other text in the field is an address."""
@@ -74,7 +74,7 @@ class AnswerBlock(QWidget):
         assert editor is not None
         editor.editingFinished.connect(self._name_provider)
         self.key = button("Key…", self._ask)
-        about = "The model that answers; empty: the session's own where you stand"
+        about = "The model that answers. If empty: the session's model at the selected request"
         self.model = line_field("Model that answers", about=about)
         self.model.editingFinished.connect(self._name_model)
         self.remote = QCheckBox("Remote compaction available")
@@ -118,7 +118,7 @@ class AnswerBlock(QWidget):
                 "environment": "key from the environment",
                 "keyring": "key in this machine's keyring",
             }
-            self._key_words = f"A real model: your money. {origins.get(place, 'No key yet: add one').capitalize()}."
+            self._key_words = f"A real model, at your cost. {origins.get(place, 'No key yet: add one').capitalize()}."
             self.note.setText(self._key_words)
 
     def _ask(self) -> None:
@@ -147,10 +147,10 @@ class AnswerBlock(QWidget):
 
 NONE, TYPED, RECORDED, GENERATED = "none", "typed", "recorded", "generated"
 MEMORIES = (
-    (NONE, "No summary is available, as upstream."),
+    (NONE, "No summary is available."),
     (TYPED, "The summary that you write here."),
     (RECORDED, "The newest summary that this session recorded before the selected request."),
-    (GENERATED, "A model makes one when a tier needs it."),
+    (GENERATED, "A model writes the summary when a tier needs it."),
 )
 
 
@@ -221,7 +221,7 @@ def _note(state: State) -> str:
     text = summary_of(state)
     if text:
         return f"{plural(len(text), 'character')} recorded"
-    return "this session recorded none before here"
+    return "this session recorded none up to here"
 
 
 class BreakerBlock(QWidget):
@@ -231,7 +231,7 @@ class BreakerBlock(QWidget):
         super().__init__()
         self.dot = label("●", role="dot")
         self.words = label(wrap=True)
-        self.button = button("Reset (ours)", reset)
+        self.button = button("Reset", reset)
         row(self.dot, (self.words, 1), self.button, of=self, gap=CHIP_GAP)
 
     def show_breaker(self, breaker: BreakerState | None, policy_title: str) -> None:
@@ -243,9 +243,7 @@ class BreakerBlock(QWidget):
         self.words.setText(f"{word} · {breaker.failures} of {breaker.limit} failures")
         mark(self.dot, "open", breaker.open)
         self.button.setVisible(breaker.open or breaker.failures > 0)
-        explanation = (
-            f"Ours, not {policy_title}'s: the harness never closes an open breaker by hand."
-        )
+        explanation = f"Context Inspector adds this reset: {policy_title} itself never closes an open breaker."
         self.button.setToolTip(tip(explanation))
         self.button.setAccessibleDescription(explanation)
 

@@ -27,7 +27,7 @@ class CallRow:
 
     @property
     def reply_words(self) -> str:
-        """The outcome in words, such as `answered offline` or `failed: 403: this key may not do that`."""
+        """The outcome in words, such as `answered offline` or `failed: 403: this key has no permission`."""
         reply = self.answered.reply
         if isinstance(reply, Failure):
             return f"failed: {reply}"

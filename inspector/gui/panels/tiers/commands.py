@@ -6,7 +6,7 @@ from functools import partial
 from inspector.core.policies.catalogue import TITLES
 from inspector.gui.commands import Command
 from inspector.workbench.policy_input import policy_of, tier_of
-from inspector.workbench.stepping import HAND
+from inspector.workbench.stepping import DROP_STEPS, HAND
 from inspector.workbench.workbench import Workbench
 
 GROUP = "Step"
@@ -34,9 +34,9 @@ def stepper_commands(bench: Workbench) -> tuple[Command, ...]:
         *numbered,
         Command("Undo the step", stepping.undo, ("Ctrl+Z",), GROUP),
         Command("Redo the step", stepping.redo, ("Ctrl+Shift+Z", "Ctrl+Y"), GROUP),
-        Command("Forget all steps here", stepping.forget, (), GROUP),
+        Command(DROP_STEPS, stepping.forget, (), GROUP),
         Command("Cancel the waiting tier", stepping.give_up, ("Ctrl+.",), GROUP),
-        Command("Reset the breaker (ours)", stepping.reset_breaker, (), GROUP),
+        Command("Reset the circuit breaker", stepping.reset_breaker, (), GROUP),
         Command("Turn remote compaction by the provider on or off", toggle_remote, (), GROUP),
         *(
             Command(

@@ -29,8 +29,8 @@ LINES = (
 )
 PAYBACK = "Pays for itself after"
 _TIP = (
-    "For a provider that caches prompts: what precedes the first change is still read from its cache, the rest is "
-    "sent and written again. Each later request then reads less. Prices are the model's."
+    "If the provider caches prompts, it still reads from its cache everything before the first change; the rest is "
+    "sent and written to the cache again. Each later request then reads less. The prices are those of the model."
 )
 
 
@@ -99,7 +99,7 @@ def _kind(preview: Preview, is_step: bool) -> str:
 def cost_values(preview: Preview) -> dict[str, tuple[str, ...]]:
     """Return the texts of each line, by its name: the full text, then shorter ones for a narrow panel."""
     back = payback(preview)
-    place = "nowhere"
+    place = "no miss"
     if preview.break_at is not None:
         place = f"message {grouped(preview.break_at)}"
     saved = "unknown" if back.saved is None else dollars(back.saved)
@@ -157,7 +157,7 @@ def call_words(preview: Preview) -> str:
     cached, assumption = "", ""
     if calls.usage.cache_read:
         cached = f", {grouped(calls.usage.cache_read)} of them cached"
-        assumption = " This assumes that what was sent before is still in the cache."
+        assumption = " This assumes that the previous request is still in the cache."
     most = "no limit" if calls.most_output is None else f"at most {grouped(calls.most_output)}"
     sent = f"{plural(calls.count, 'model call')}: {grouped(calls.usage.prompt)} tokens in{cached}"
     returned = f"about {grouped(calls.usage.output)} out ({most})"

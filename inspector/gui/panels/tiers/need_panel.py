@@ -112,7 +112,7 @@ class NeedPanel(Panel):
         self.who.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.who.setMinimumWidth(self.fontMetrics().horizontalAdvance("simulated") + 50)
         self.send = button(
-            "Send", self._send, about="Let the chosen answerer answer the call as edited here"
+            "Send", self._send, about="Send the call, as edited here, to the chosen provider"
         )
         self.use = button("Use this answer", self._answer_by_hand, about="Ctrl+Enter")
         self.fail = menu_button("Fail with… ▾", self._fill_failures, role="")
@@ -122,7 +122,7 @@ class NeedPanel(Panel):
             about="Stop the model call; the tier then waits for your answer",
         )
         self.give_up = button(
-            "Give up", self._stepping.give_up, about="Drop the tier: nothing happened"
+            "Give up", self._stepping.give_up, about="Cancel the tier; the buffer stays unchanged"
         )
         self.bar = QProgressBar()
         self.bar.setRange(0, 0)

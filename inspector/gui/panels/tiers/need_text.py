@@ -24,14 +24,17 @@ from inspector.core.needs import (
 from inspector.core.words import plural
 from inspector.gui.look.number_formats import grouped
 from inspector.workbench.state import PendingNeed
+from inspector.workbench.words.tier_words import name_asker
 
 PERSON = "person"
 
 
 def asking_words(asking: PendingNeed) -> str:
     """Return one line: which tier asks for what, the number of the call in its step, and its limits."""
-    tier = {"": "What is due", "turn": "The turn"}.get(asking.tier, asking.tier)
-    words = [f"{tier} asks for {need_words(asking.need)}", f"call {asking.number} of this step"]
+    words = [
+        f"{name_asker(asking.tier)} asks for {need_words(asking.need)}",
+        f"call {asking.number} of this step",
+    ]
     limit = getattr(asking.need, "timeout_s", None)
     if limit:
         words.append(f"within {limit:g} s")
@@ -41,19 +44,19 @@ def asking_words(asking: PendingNeed) -> str:
     return " · ".join(words)
 
 
-_ANSWER, _PATH = "Paste or write the answer", "The path under which it was kept"
+_ANSWER, _PATH = "Paste or write the answer", "The path of the saved file"
 _ASKS: Mapping[type[Need], tuple[Callable[[Any], str], str]] = {
     Summarize: (lambda need: f"a model's {need.purpose}", _ANSWER),
     RemoteCompact: (
-        lambda need: f"a remote compact of {plural(len(need.messages), 'message')}",
+        lambda need: f"a remote compaction of {plural(len(need.messages), 'message')}",
         _ANSWER,
     ),
     ReadFile: (lambda need: f"the file {need.path}", "The content of the file"),
     SaveTranscript: (
-        lambda need: f"{plural(len(need.messages), 'message')} to be kept on disk",
+        lambda need: f"{plural(len(need.messages), 'message')} to be saved on disk",
         _PATH,
     ),
-    SaveText: (lambda need: "a text to be kept on disk", _PATH),
+    SaveText: (lambda need: "a text to be saved on disk", _PATH),
     AskModel: (lambda need: "the model's next answer", _ANSWER),
     RunTools: (lambda need: "tools to be run", _ANSWER),
 }
@@ -113,7 +116,7 @@ def _status(status: int, message: str) -> Callable[[Need], Failure]:
 
 FAILURES: Sequence[tuple[str, Callable[[Need], Answer | Failure]]] = (
     ("Time out", _timed_out),
-    ("403 forbidden", _status(403, "403: this key may not do that")),
+    ("403 forbidden", _status(403, "403: this key has no permission")),
     ("404 not found", _status(404, "404: there is no such model or endpoint")),
     ("429 too many requests", _status(429, "429: too many requests")),
     ("500 server error", _status(500, "500: the server failed")),

@@ -66,7 +66,7 @@ class TierPanel(Panel):
         self.rows: dict[str, TierRow] = {}
         stepping = desk.workbench.stepping
         self.status = Elided("quiet", lines=STATUS_LINES)
-        order = "Every tier that is due, in the policy's own order (D)"
+        order = "Run every due tier, in the policy's own order (D)"
         self.due = button(RUN_DUE, lambda: stepping.step(), about=order, role="primary")
         self.more = menu_button("⋯", self._fill_more, name="More ways to run", role="primary")
         self.breaker = BreakerBlock(stepping.reset_breaker)
@@ -84,7 +84,7 @@ class TierPanel(Panel):
         menu.addAction("Run due tiers\tD", lambda: stepping.step())
         turn = menu.addAction("Run to the end of the turn\tE", stepping.step_turn)
         turn.setToolTip(
-            "What is due before the call, the recorded answer and its tools, what is due after it"
+            "Run the tiers due before the call, add the recorded answer and tool results, run the tiers due after it"
         )
         menu.setToolTipsVisible(True)
 

@@ -163,7 +163,7 @@ class Gauge(Panel):
         has_tokens = now is not None and now.pressure.tokens is not None
         self._due.setVisible(has_tokens and not (self.folded and not due))
         self._due.setToolTip(
-            tip(explain("due", explain("tier"), words or "It is being worked out."))
+            tip(explain("due", explain("tier"), words or "The due tiers are being computed."))
         )
 
     def _fold_due(self, due: Sequence[str]) -> str:
@@ -227,7 +227,7 @@ def _folded_place(state: State) -> str:
 
 
 def _estimate_words(now: GaugeReading | None, name: str) -> str:
-    """Return the estimate of the chosen estimator, such as `Estimated 74,235 by Roku.`; empty if there is none."""
+    """Return the chosen estimator's estimate, such as `Estimate: 74,235 tokens (Roku).`; empty if there is none."""
     if now is None or now.estimated is None:
         return ""
-    return f"Estimated {grouped(now.estimated)} by {ESTIMATOR_TITLES[name]}."
+    return f"Estimate: {grouped(now.estimated)} tokens ({ESTIMATOR_TITLES[name]})."

@@ -319,7 +319,7 @@ def fired_words(firing: Firing) -> str:
     """
     tiers = _tiers(firing.line)
     if not firing.count:
-        return f"{tiers} would have fired at no request"
+        return f"No request would have fired {tiers}"
     requests = f"{firing.count:,} {'request' if firing.count == 1 else 'requests'}"
     return f"{tiers} would have fired at {requests}, first at {grouped(firing.runs[0][0])}"
 

@@ -58,7 +58,7 @@ def window_words(reading: GaugeReading) -> str:
     if not window.tokens:
         return explain(
             "window",
-            f"It is unknown; {reading.rim:,} tokens are assumed. Choose it in the top bar.",
+            f"The window is unknown; {reading.rim:,} tokens are assumed. Choose a size in the top bar.",
         )
     return explain(
         "window",
