@@ -142,7 +142,7 @@ def test_cost_lines_when_there_are_1_or_many_misses_agree_in_number(count: int, 
 def test_proposal_words_when_nothing_is_due_say_what_stays() -> None:
     before = buffer(user("x"))
     assert proposal_words(Proposal(before, 1, why="nothing is due"), None) == (
-        "nothing is due; it stays at 1 message, 1 token"
+        "nothing is due; the request stays at 1 message, 1 token"
     )
 
 

@@ -66,7 +66,7 @@ def test_what_wraps_a_call_is_no_call_and_tells_what_the_call_leaves_out() -> No
     session = read(outer, span(2, TURN[:1], parent="0x1", **{TOKENS: 62}))
     (request,) = session.main.requests
     assert (request.usage, [tool.name for tool in request.prompt.tools or ()]) == (Usage(62), ["t"])
-    assert any("no calls: 1" in note for note in session.notes)
+    assert any("a call inside them: 1" in note for note in session.notes)
     bare = span(2, TURN[:1], parent="0x1")
     assert read(outer, bare).main.requests[0].usage == Usage(14), "the innermost that has any"
 
