@@ -135,10 +135,10 @@ class PolicyRow:
 
     @property
     def mark(self) -> str:
-        """Return `infeasible: 53 too large` or `in the front`; empty if neither holds."""
+        """Return `infeasible: 53 too large` or `on the front`; empty if neither holds."""
         if self.too_large:
             return f"infeasible: {grouped(self.too_large)} too large"
-        return "in the front" if self.in_front else ""
+        return "on the front" if self.in_front else ""
 
 
 def figure_text(figure: Figure, row: PolicyRow) -> str:
@@ -339,7 +339,7 @@ class _TwoLines(PaintedCell):
     def _paint_name(
         self, painter: QPainter, room: QRect, row: PolicyRow, picked: bool, colours: Colours
     ) -> None:
-        """Paint letter, sample and title of a policy and, below the title, whether it is infeasible or in the front."""
+        """Paint letter, sample and title of a policy and, below the title, whether it is infeasible or on the front."""
         style = style_of(row.name)
         bold = bold_font(painter.font())
         painter.setFont(bold)

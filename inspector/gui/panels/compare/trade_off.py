@@ -45,7 +45,7 @@ MOST_NAMED = 16
 
 
 class TradeOffChart(Chart):
-    """A point for each policy: grey if infeasible, filled if in the front. A click picks a policy."""
+    """A point for each policy: grey if infeasible, filled if on the front. A click picks a policy."""
 
     picked = Signal(str)
 
