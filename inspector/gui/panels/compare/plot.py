@@ -144,8 +144,10 @@ class CompareOverlay(Overlay):
         if self._picked is not None:
             self._paint_compactions(painter, area, self._picked)
             self._paint_regrets(painter, self._picked)
-        place = self._place(self._at, len(self._reports[0].rows))
-        self._paint_playhead(painter, self._point(place, 0).x(), area.bottom())
+        request_count = len(self._reports[0].rows)
+        place = self._place(self._at, request_count)
+        playhead_x = self._point(place, 0).x()
+        self._paint_playhead(painter, playhead_x, area.bottom())
 
     def _paint_window(self, painter: QPainter, area: QRectF, window: int | None) -> None:
         """Paint the window as a line, with its name above the line, or below it if there is no room."""
@@ -174,7 +176,8 @@ class CompareOverlay(Overlay):
     ) -> None:
         """Write the peak of a curve where it first is above `top` tokens."""
         hidden_requests = (index for index, row in enumerate(report.rows) if row.tokens > top)
-        x = self._point(next(hidden_requests), 0).x()
+        first_hidden = next(hidden_requests)
+        x = self._point(first_hidden, 0).x()
         words = f"↑ {report.title}, up to {grouped(report.peak)}"
         width = label_size(painter, words).width()
         baseline = area.top() + 1
@@ -249,9 +252,10 @@ class CompareOverlay(Overlay):
             point = self._point(request, tokens)
             crosses[round(point.x() / 3)] = point
         painter.setPen(solid_pen(self._theme.colours.high, width=1.5))
+        down, up = QPointF(3, 3), QPointF(3, -3)
         for point in crosses.values():
-            painter.drawLine(point + QPointF(-3, -3), point + QPointF(3, 3))
-            painter.drawLine(point + QPointF(-3, 3), point + QPointF(3, -3))
+            painter.drawLine(point - down, point + down)
+            painter.drawLine(point - up, point + up)
 
 
 def spread_places(places: Sequence[LetterPlace], apart: float, lowest: float) -> list[LetterPlace]:
