@@ -57,7 +57,7 @@ def test_a_client_that_goes_away_is_shown(stage: Stage) -> None:
     call = Later(impatient)
     stage.until(lambda: len(stage.panel.boxes) == 1)
     (box,) = stage.panel.boxes.values()
-    stage.until(lambda: "has closed" in box.left.text())
+    stage.until(lambda: "closed the connection" in box.left.text())
     with pytest.raises(anthropic.APITimeoutError):
         call.result()
     click(box.drop)
