@@ -16,9 +16,8 @@ PYTHON = sys.executable
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 WORKERS = str(min(4, CORES + 1))
 """One more than can compute at a time: tests wait, too, for programs, sockets and timers."""
-os.environ.pop(
-    "PYTHONDONTWRITEBYTECODE", None
-)  # hundreds of programs are started here; each would compile all anew
+# Hundreds of programs are started here; each would compile everything again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 def checks(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -29,12 +28,8 @@ def checks(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     yield "readable", [PYTHON, "packaging/readable.py"]
     yield "types", [PYTHON, "-m", "mypy"]
     if "--no-tests" not in arguments:
-        workers = [
-            "-n",
-            os.environ.get("WORKERS", WORKERS),
-            "--dist",
-            "worksteal",
-        ]  # the heaviest files come last
+        count = os.environ.get("WORKERS", WORKERS)
+        workers = ["-n", count, "--dist", "worksteal"]  # the heaviest files come last
         yield "tests", [PYTHON, "-m", "pytest", "-q", *workers, *arguments]
 
 

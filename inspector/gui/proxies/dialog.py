@@ -48,8 +48,8 @@ ADDRESS = "an address"
 PROVIDERS = (
     (
         AUTOMATIC,
-        "Forwards each request to the provider whose API it calls: Anthropic, OpenAI or Gemini. "
-        "The client brings its key.",
+        "Forwards each request, with the client's key, to the provider whose API it calls: Anthropic, OpenAI or "
+        "Gemini. For any other server choose an address, or its key goes to one of these three.",
     ),
     *((name, f"Forwards to {url}; the client brings its key.") for name, url in HOSTS.items()),
     (SIMULATED, "A simulated provider on this machine with the real protocols: no key, no cost."),
